@@ -1,0 +1,50 @@
+package metal
+
+import "strings"
+
+// Masked is what the API shows in place of a secret.
+const Masked = "******"
+
+// secretWords are the words that make a key secret wherever they occur in it,
+// in any case (oslo.utils: strutils._SANITIZE_KEYS).
+var secretWords = []string{
+	"adminpass", "admin_pass", "password", "admin_password", "auth_token", "new_pass", "auth_password",
+	"secret_uuid", "secret", "sys_pswd", "token", "configdrive", "chappassword", "encrypted_key",
+	"private_key", "fernetkey", "sslkey", "passphrase", "cephclusterfsid", "octaviaheartbeatkey",
+	"rabbitcookie", "cephmanilaclientkey", "pacemakerremoteauthkey", "designaterndckey",
+	"cephadminkey", "heatauthencryptionkey", "cephclientkey", "keystonecredential",
+	"barbicansimplecryptokek", "cephrgwkey", "swifthashsuffix", "migrationsshkey", "cephmdskey",
+	"cephmonkey", "chapsecret",
+}
+
+// IsSecretKey reports whether the value under key is a credential.
+func IsSecretKey(key string) bool {
+	key = strings.ToLower(key)
+	for _, w := range secretWords {
+		if strings.Contains(key, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// driverInfoSecrets are further keys that are secret in driver_info only
+// (Ironic: api/controllers/v1/node.node_sanitize).
+var driverInfoSecrets = map[string]bool{"snmp_auth_key": true, "snmp_priv_key": true}
+
+// IsDriverInfoSecret reports whether driver_info keeps a credential under key.
+func IsDriverInfoSecret(key string) bool {
+	return driverInfoSecrets[key] || IsSecretKey(key)
+}
+
+// IsSecretRef reports whether s names a sealed secret: the only form in which
+// a credential is stored on a node.
+func IsSecretRef(s string) bool {
+	return strings.HasPrefix(s, "secret://") || strings.HasPrefix(s, "vault://") || strings.HasPrefix(s, "env://")
+}
+
+// NodeSecretRef is the ref of the secret that node keeps under name, for
+// example the driver_info key with its path, "driver_info/redfish_password".
+func NodeSecretRef(nodeUUID, name string) string {
+	return "secret://tenant/nodes/" + nodeUUID + "/" + name
+}
