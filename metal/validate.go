@@ -1,0 +1,151 @@
+package metal
+
+import (
+	"strings"
+)
+
+// Unsupported is the refusal of an interface that is switched off or that
+// lacks what is asked of it (Ironic: UnsupportedDriverExtension, 400).
+func Unsupported(n *Node, what string) *Error {
+	return Errorf(Invalid, "Driver %s does not support %s (disabled or not implemented).", n.Driver, what)
+}
+
+// ValidateInterface checks what the node's implementation of t needs before it
+// can work, as GET /v1/nodes/{node}/validate shows it. nil is valid.
+func (c *Catalogue) ValidateInterface(n *Node, t InterfaceType, ports []Port) error {
+	name := n.Interface(t)
+	if strings.HasPrefix(name, "no-") {
+		return Unsupported(n, string(t))
+	}
+	switch t {
+	case PowerInterface, ManagementInterface, BIOSInterface, FirmwareInterface, RAIDInterface:
+		if name == "redfish" {
+			_, err := BMCRequest(n, PowerGet)
+			return err
+		}
+	case BootInterface:
+		if name == "redfish-virtual-media" {
+			if _, err := BMCRequest(n, PowerGet); err != nil {
+				return err
+			}
+			_, err := c.RamdiskFor(n)
+			return err
+		}
+	case DeployInterface:
+		if name == "direct" || name == "autodetect" {
+			return c.validateDirect(n, ports)
+		}
+	case InspectInterface:
+		return c.validateInspect(n, name)
+	}
+	return nil
+}
+
+func (c *Catalogue) validateInspect(n *Node, name string) error {
+	switch name {
+	case "redfish":
+		_, err := BMCRequest(n, InspectHardware)
+		return err
+	case "agent":
+		if n.BootInterface == "fake" {
+			if c.settings.RequireManagedBoot {
+				return Errorf(Invalid, "The boot interface %s of node %s does not support managed inspection; choose another one, or set [inspector]require_managed_boot to false.",
+					n.BootInterface, n.Label())
+			}
+			return nil
+		}
+		_, err := c.RamdiskFor(n)
+		return err
+	}
+	return nil
+}
+
+// RamdiskFor is the ramdisk that the node boots for cleaning, deployment and
+// inspection: its own, else the configured one. Kernel and ramdisk count only
+// together (boot, section 1).
+func (c *Catalogue) RamdiskFor(n *Node) (Ramdisk, error) {
+	info := n.DriverInfo.Object()
+	text := func(key string) string { s, _ := info[key].(string); return s }
+	r := Ramdisk{Bootloader: text("bootloader")}
+	if r.Bootloader == "" {
+		r.Bootloader = c.settings.Bootloader
+	}
+	if iso := text("deploy_iso"); iso != "" {
+		return Ramdisk{ISO: iso}, nil
+	}
+	if k, i := text("deploy_kernel"), text("deploy_ramdisk"); k != "" && i != "" {
+		r.Kernel, r.Initrd = k, i
+		return r, nil
+	}
+	if c.settings.DeployKernel != "" && c.settings.DeployRamdisk != "" {
+		r.Kernel, r.Initrd = c.settings.DeployKernel, c.settings.DeployRamdisk
+		return r, nil
+	}
+	return r, Errorf(Invalid, "Node %s has no ramdisk to boot: give deploy_kernel and deploy_ramdisk (or deploy_iso) in driver_info, or set them under [conductor].", n.Label())
+}
+
+// Ramdisk is where the deploy ramdisk comes from: kernel and initrd, or a
+// ready ISO.
+type Ramdisk struct {
+	Kernel, Initrd, Bootloader string
+	ISO                        string
+}
+
+// validateDirect checks what the direct deploy interface needs: the boot
+// interface, and an image with a checksum (conductor, section 12).
+func (c *Catalogue) validateDirect(n *Node, ports []Port) error {
+	if err := c.ValidateInterface(n, BootInterface, ports); err != nil {
+		return err
+	}
+	_, err := ImageOf(n)
+	return err
+}
+
+// Image is what the direct deploy interface writes.
+type Image struct {
+	Source      string
+	DiskFormat  string // "" where unknown
+	Checksum    string
+	OSHashAlgo  string
+	OSHashValue string
+}
+
+// ImageOf reads the image from the node's instance_info.
+func ImageOf(n *Node) (Image, error) {
+	info := n.InstanceInfo.Object()
+	text := func(key string) string { s, _ := info[key].(string); return s }
+	img := Image{
+		Source: text("image_source"), DiskFormat: text("image_disk_format"), Checksum: text("image_checksum"),
+		OSHashAlgo: text("image_os_hash_algo"), OSHashValue: text("image_os_hash_value"),
+	}
+	if img.Source == "" {
+		return img, Errorf(Invalid, "Cannot validate image information for node %s because one or more parameters are missing from its instance_info. Missing are: ['image_source']", n.Label())
+	}
+	if !strings.HasPrefix(img.Source, "http://") && !strings.HasPrefix(img.Source, "https://") {
+		return img, Errorf(Invalid, "The image_source %q of node %s is not an http or https URL, the only sort that can be written.", img.Source, n.Label())
+	}
+	if t := text("image_type"); t == "partition" || text("kernel") != "" && t == "" {
+		return img, Errorf(Invalid, "Node %s asks for a partition image, and only whole-disk images can be written: leave out instance_info/kernel and set image_type to whole-disk.", n.Label())
+	}
+	if img.Checksum == "" && (img.OSHashAlgo == "" || img.OSHashValue == "") {
+		return img, Errorf(Invalid, "Cannot validate image information for node %s: image_checksum, or image_os_hash_algo and image_os_hash_value together, must be given in its instance_info for an http image.", n.Label())
+	}
+	return img, nil
+}
+
+// BootDevices are the boot devices that the node's management interface takes.
+func BootDevices(n *Node) []string {
+	switch n.ManagementInterface {
+	case "redfish":
+		return []string{"pxe", "disk", "cdrom", "bios", "uefihttp"}
+	case "noop":
+		return []string{"pxe", "disk"}
+	default:
+		return []string{"pxe"}
+	}
+}
+
+// PowerTargets are the power targets that the node's power interface takes.
+func PowerTargets(*Node) []PowerState {
+	return []PowerState{PowerOn, PowerOff, Rebooting, SoftRebooting, SoftPowerOff}
+}
