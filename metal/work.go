@@ -73,10 +73,16 @@ type (
 		OperationID string    `json:"operationId"`
 		Deadline    time.Time `json:"deadline"`
 	}
-	// InspectionPayload goes with InboxInspection; the data are in the node's
-	// pending inventory row, not in the inbox.
+	// InspectionPayload goes with InboxInspection: what the ramdisk sent, split
+	// as Ironic stores it.
 	InspectionPayload struct {
-		RequestID string `json:"requestId,omitempty"`
+		Inventory  JSON `json:"inventory"`
+		PluginData JSON `json:"pluginData"`
+	}
+	// HeartbeatPayload goes with InboxHeartbeat; the addresses and times of the
+	// call are on the node already.
+	HeartbeatPayload struct {
+		AgentURL string `json:"agentUrl"`
 	}
 	// PowerPayload goes with InboxPower. An empty State with an error code is
 	// an unreachable BMC.
@@ -84,6 +90,7 @@ type (
 		State     PowerState `json:"state"`
 		ErrorCode ErrorCode  `json:"errorCode,omitempty"`
 		Message   string     `json:"message,omitempty"`
+		Failures  int        `json:"failures,omitempty"` // failed reads in a row
 		SeenAt    time.Time  `json:"seenAt"`
 	}
 )
