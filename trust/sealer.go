@@ -1,0 +1,152 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// DeploymentKeySize is the length of a deployment key in bytes.
+const DeploymentKeySize = 32
+
+// sealedVersion begins every sealed value: another layout takes another byte.
+const sealedVersion = 1
+
+const (
+	keyIDSize      = 8
+	dataKeySize    = 32
+	gcmOverhead    = 12 + 16 // nonce before, tag after
+	wrappedKeySize = dataKeySize + gcmOverhead
+	sealedHead     = 1 + keyIDSize
+	sealedMinimum  = sealedHead + wrappedKeySize + gcmOverhead
+)
+
+// Sealer seals and opens secrets at rest: AES-256-GCM under a fresh data key
+// each, which is itself sealed under the deployment key. Another deployment
+// key therefore only has to wrap the data keys again.
+type Sealer struct {
+	wrap  cipher.AEAD
+	keyID [keyIDSize]byte
+}
+
+// NewSealer makes the sealer of a deployment key of DeploymentKeySize bytes.
+func NewSealer(deploymentKey []byte) (*Sealer, error) {
+	if len(deploymentKey) != DeploymentKeySize {
+		return nil, fmt.Errorf("deployment key has %d bytes, want %d", len(deploymentKey), DeploymentKeySize)
+	}
+	wrap, err := newAEAD(deploymentKey)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sealer{wrap: wrap}
+	sum := sha256.Sum256(append([]byte("ferrule deployment key id\x00"), deploymentKey...))
+	copy(s.keyID[:], sum[:])
+	return s, nil
+}
+
+// OpenSealer makes the sealer of the deployment key in the file at path, which
+// is made where there is none. The file must be readable by its owner alone.
+func OpenSealer(path string) (*Sealer, error) {
+	key, err := readDeploymentKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeDeploymentKey(path); err != nil {
+			return nil, fmt.Errorf("make deployment key: %w", err)
+		}
+		key, err = readDeploymentKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read deployment key: %w", err)
+	}
+	return NewSealer(key)
+}
+
+func readDeploymentKey(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if perm := info.Mode().Perm(); perm&0o077 != 0 {
+		return nil, fmt.Errorf("%s has mode %04o: others may read it; set it to 0600", path, perm)
+	}
+	return os.ReadFile(path)
+}
+
+// makeDeploymentKey writes a new key whole or not at all, and never over one
+// that another process made in the meantime.
+func makeDeploymentKey(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".deployment.key-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	key := make([]byte, DeploymentKeySize)
+	_, _ = rand.Read(key)
+	_, err = f.Write(key)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// Seal makes the sealed form of plaintext; ref is bound to it, so that a value
+// moved under another ref does not open.
+func (s *Sealer) Seal(ref string, plaintext []byte) ([]byte, error) {
+	dataKey := make([]byte, dataKeySize)
+	_, _ = rand.Read(dataKey)
+	data, err := newAEAD(dataKey)
+	if err != nil {
+		return nil, err
+	}
+	sealed := make([]byte, 0, sealedMinimum+len(plaintext))
+	sealed = append(sealed, sealedVersion)
+	sealed = append(sealed, s.keyID[:]...)
+	aad := []byte(ref)
+	sealed = s.wrap.Seal(sealed, nil, dataKey, aad)
+	return data.Seal(sealed, nil, plaintext, aad), nil
+}
+
+// Open is the plaintext that was sealed under ref.
+func (s *Sealer) Open(ref string, sealed []byte) ([]byte, error) {
+	if len(sealed) < sealedMinimum || sealed[0] != sealedVersion {
+		return nil, fmt.Errorf("open %s: not a sealed value", ref)
+	}
+	if !bytes.Equal(sealed[1:sealedHead], s.keyID[:]) {
+		return nil, fmt.Errorf("open %s: sealed under another deployment key", ref)
+	}
+	aad := []byte(ref)
+	body := sealed[sealedHead:]
+	dataKey, err := s.wrap.Open(nil, nil, body[:wrappedKeySize], aad)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", ref, err)
+	}
+	data, err := newAEAD(dataKey)
+	if err != nil {
+		return nil, err
+	}
+	plaintext, err := data.Open(nil, nil, body[wrappedKeySize:], aad)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", ref, err)
+	}
+	return plaintext, nil
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
