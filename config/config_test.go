@@ -1,0 +1,186 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// write makes a configuration file of text.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ironic.conf")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func load(t *testing.T, from Sources) *Config {
+	t.Helper()
+	c, err := Load(from)
+	if err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	return c
+}
+
+func TestDefaultsAreIronics(t *testing.T) {
+	c := Defaults()
+	for _, is := range []struct {
+		what      string
+		got, want any
+	}{
+		{"auth_strategy", c.Default.AuthStrategy, "keystone"},
+		{"port", c.API.Port, 6385},
+		{"max_limit", c.API.MaxLimit, 1000},
+		{"clean_callback_timeout", c.Conductor.CleanCallbackTimeout, 30 * time.Minute},
+		{"automated_clean", c.Conductor.AutomatedClean, true},
+		{"force_power_state_during_sync", c.Conductor.ForcePowerStateDuringSync, false},
+		{"disallow_clean_steps", c.API.DisallowCleanSteps, []string{"vendor.send_raw"}},
+		{"hooks", c.Inspector.Hooks, "ramdisk-error,validate-interfaces,ports,architecture"},
+		{"erase_devices_priority", c.Deploy.EraseDevicesPriority, (*int)(nil)},
+		{"certificate_lifetime", c.Trust.CertificateLifetime, 90 * 24 * time.Hour},
+		{"enabled_hardware_types", c.Default.EnabledHardwareTypes, []string(nil)},
+		{"enabled interfaces", c.Default.EnabledInterfaces, map[string][]string{}},
+		{"default interfaces", c.Default.DefaultInterfaces, map[string]string{"network": "noop", "storage": "noop"}},
+		{"step priorities", c.Conductor.CleanStepPriorityOverride, map[string]string{}},
+	} {
+		if !reflect.DeepEqual(is.got, is.want) {
+			t.Errorf("%s is %#v by default, not %#v", is.what, is.got, is.want)
+		}
+	}
+	if c.Default.MyIP == "" || c.Default.Host == "" {
+		t.Errorf("my_ip %q and host %q must be found out", c.Default.MyIP, c.Default.Host)
+	}
+	if c.IsSet("api", "port") {
+		t.Error("a default counts as set")
+	}
+}
+
+func TestStrongerSourcesWin(t *testing.T) {
+	first := write(t, "[api]\nport = 1\nmax_limit = 10\nhost_ip = 192.0.2.1\n[conductor]\nclean_step_priority_override = raid.a:1\n")
+	second := write(t, "[api]\nport = 2\nport = 3\n[CONDUCTOR]\nclean_step_priority_override = raid.b:2\n")
+	c := load(t, Sources{
+		Files:   []string{first, second},
+		Environ: []string{"OS_API__MAX_LIMIT=20", "OS_DEFAULT__AUTH_STRATEGY=noauth", "OS_AUTH_URL=x", "OS_MINE__THING=1", "PATH=/bin"},
+		Set:     []string{"api.max_limit=30", "DEFAULT.default_resource_class=big"},
+	})
+	if c.API.Port != 3 || c.API.MaxLimit != 30 || c.API.HostIP != "192.0.2.1" {
+		t.Errorf("got %+v", c.API)
+	}
+	if c.Default.AuthStrategy != "noauth" || c.Default.DefaultResourceClass != "big" {
+		t.Errorf("got %+v", c.Default)
+	}
+	want := map[string]string{"raid.a": "1", "raid.b": "2"}
+	if got := c.Conductor.CleanStepPriorityOverride; !reflect.DeepEqual(got, want) {
+		t.Errorf("lines of one option add up: got %v", got)
+	}
+	if !c.IsSet("api", "max_limit") || c.IsSet("api", "restrict_lookup") {
+		t.Error("IsSet does not tell given options from others")
+	}
+}
+
+func TestAnEnabledListIsExactlyWhatIsListed(t *testing.T) {
+	c := load(t, Sources{Files: []string{write(t, "[DEFAULT]\nenabled_hardware_types = redfish, ipmi\nenabled_boot_interfaces=\ndefault_boot_interface = ipxe\n")}})
+	if !slices.Equal(c.Default.EnabledHardwareTypes, []string{"redfish", "ipmi"}) {
+		t.Errorf("got %v", c.Default.EnabledHardwareTypes)
+	}
+	if boot, set := c.Default.EnabledInterfaces["boot"]; !set || len(boot) != 0 {
+		t.Errorf("an empty list must enable nothing: got %v, %v", boot, set)
+	}
+	if c.Default.DefaultInterfaces["boot"] != "ipxe" {
+		t.Errorf("got %v", c.Default.DefaultInterfaces)
+	}
+}
+
+func TestMistakesNameTheirPlace(t *testing.T) {
+	for _, is := range []struct {
+		text string
+		set  []string
+		env  []string
+		want []string
+	}{
+		{text: "[conductor]\nautomated_claen = true\n", want: []string{"ironic.conf:2", "unknown option [conductor] automated_claen", "did you mean [conductor] automated_clean?"}},
+		{text: "[DEFAULT]\nport = 1\n", want: []string{"ironic.conf:2", "did you mean [api] port?"}},
+		{text: "[api]\n\nport = many\n", want: []string{"ironic.conf:3", "[api] port", "whole number"}},
+		{text: "[api]\nport = 70000\nmax_json_body_depth = 2", want: []string{"ironic.conf:2", "0 to 65535", "ironic.conf:3", "at least 8"}},
+		{text: "[DEFAULT]\nauth_strategy = magic\n", want: []string{"noauth, none, http_basic, keystone"}},
+		{text: "port = 1\n", want: []string{"line 1", "before the first [section]"}},
+		{text: "[api]\nhost_ip = $nosuch\n", want: []string{"ironic.conf:2", "$nosuch", "no option"}},
+		{text: "[inspector]\nhooks = $hooks\n", want: []string{"refers to itself"}},
+		{text: "[database]\nconnection = mysql+pymysql://u:hunter2@db/ironic\n", want: []string{"[database] connection", "MySQL", "sqlite:///"}},
+		{set: []string{"api.prot=1"}, want: []string{"--set api.prot", "did you mean [api] port?"}},
+		{set: []string{"port"}, want: []string{"--set port", "section.option=value"}},
+		{env: []string{"OS_API__PROT=1"}, want: []string{"environment OS_API__PROT", "did you mean [api] port?"}},
+	} {
+		from := Sources{Set: is.set, Environ: is.env}
+		if is.text != "" {
+			from.Files = []string{write(t, is.text)}
+		}
+		_, err := Load(from)
+		if err == nil {
+			t.Errorf("%q %v %v: no error", is.text, is.set, is.env)
+			continue
+		}
+		for _, want := range is.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: error %q lacks %q", is.text, err, want)
+			}
+		}
+		if strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error shows a password: %v", err)
+		}
+	}
+}
+
+func TestAnOptionWithoutMeaningWarnsOnce(t *testing.T) {
+	file := write(t, "[oslo_messaging_notifications]\ndriver = messagingv2\ndriver = log\n[ilo]\nanything = 1\n")
+	c := load(t, Sources{Files: []string{file}})
+	var got []string
+	for _, warning := range c.Warnings {
+		got = append(got, warning.String())
+	}
+	want := []string{
+		file + ":2: oslo_messaging_notifications.driver has no meaning here: no message bus",
+		file + ":5: ilo.anything has no meaning here: no ilo driver in Ironic any more",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestStoreConnection(t *testing.T) {
+	for _, is := range []struct {
+		set  []string
+		want Connection
+	}{
+		{nil, Connection{Engine: SQLite, Path: "ferrule-data/ferrule.sqlite"}},
+		{[]string{"store.data_dir=/d"}, Connection{Engine: SQLite, Path: "/d/ferrule.sqlite"}},
+		{[]string{"database.connection=sqlite:////var/lib/i.sqlite?timeout=3"}, Connection{Engine: SQLite, Path: "/var/lib/i.sqlite"}},
+		{[]string{"database.connection=sqlite:///i.sqlite"}, Connection{Engine: SQLite, Path: "i.sqlite"}},
+		{[]string{"database.connection=sqlite://"}, Connection{Engine: SQLite, Path: ":memory:"}},
+		{[]string{"database.connection=postgresql+psycopg2://u@h/n"}, Connection{Engine: PostgreSQL, URL: "postgresql://u@h/n"}},
+		{[]string{"database.connection=mysql://x", "store.connection=postgres://u@h/n"}, Connection{Engine: PostgreSQL, URL: "postgresql://u@h/n"}},
+	} {
+		got, err := load(t, Sources{Set: is.set}).StoreConnection()
+		if err != nil || got != is.want {
+			t.Errorf("%v: got %+v, %v", is.set, got, err)
+		}
+	}
+}
+
+func TestPlainHTTPNetworks(t *testing.T) {
+	c := load(t, Sources{Set: []string{"siteagent.plain_http_bmcs=127.0.0.0/8, 192.0.2.7,fd00::1/64"}})
+	got := make([]string, 0, 3)
+	for _, network := range c.SiteAgent.PlainHTTPBMCs {
+		got = append(got, network.String())
+	}
+	if !slices.Equal(got, []string{"127.0.0.0/8", "192.0.2.7/32", "fd00::/64"}) {
+		t.Errorf("got %v", got)
+	}
+}
