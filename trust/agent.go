@@ -64,23 +64,35 @@ type AgentCredential struct {
 	name AgentName
 }
 
-// NewAgentKey makes a key and the request (PEM) to certify it. The names in
-// the certificate are the CA's choice, not the request's.
-func NewAgentKey() (keyPEM, requestPEM []byte, err error) {
+// NewAgentKey makes a key, PEM.
+func NewAgentKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// NewAgentRequest makes the request (PEM) to certify a key. The names in the
+// certificate are the CA's choice, not the request's.
+func NewAgentRequest(keyPEM []byte) ([]byte, error) {
+	block, _ := pem.Decode(keyPEM)
+	if block == nil {
+		return nil, errors.New("agent's key is not PEM")
+	}
+	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parse agent's key: %w", err)
 	}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("make certificate request: %w", err)
+		return nil, fmt.Errorf("make certificate request: %w", err)
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), nil
 }
 
 // LoadAgentCredential joins a key and its certificate, both PEM.

@@ -151,14 +151,14 @@ func AgentOf(state *tls.ConnectionState) (Signer, error) {
 }
 
 // LinkClientTLS is the TLS side of an enrolled agent.
-func LinkClientTLS(bundle Bundle, credential func() *AgentCredential) (*tls.Config, error) {
+func LinkClientTLS(bundle Bundle, credential *AgentCredential) (*tls.Config, error) {
 	pool, err := bundle.CAPool()
 	if err != nil {
 		return nil, fmt.Errorf("read the CA of the bundle: %w", err)
 	}
 	config := linkClientTLS(func([]*x509.Certificate) (*x509.CertPool, error) { return pool, nil })
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		return credential().TLS(), nil
+		return credential.TLS(), nil
 	}
 	return config, nil
 }

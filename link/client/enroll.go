@@ -1,0 +1,55 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ferrule/link"
+	"ferrule/trust"
+)
+
+// Enroll spends a join code: the agent becomes known to the control plane that
+// made it, and its identity is kept in dir. An enrolment whose answer was lost
+// can be repeated with the same code and folder.
+func Enroll(ctx context.Context, code, dir string, hello link.Hello) (*Identity, error) {
+	join, err := trust.ParseJoinCode(code)
+	if err != nil {
+		return nil, err
+	}
+	if time.Now().After(join.Expires) {
+		return nil, fmt.Errorf("join code expired at %s; make a new one", join.Expires.Format(time.RFC3339))
+	}
+	if _, err := os.Stat(filepath.Join(dir, identityFile)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s already holds an agent's identity (%w)", dir, fs.ErrExist)
+	}
+	keyPEM, requestPEM, err := joiningKey(dir)
+	if err != nil {
+		return nil, fmt.Errorf("make the agent's key: %w", err)
+	}
+	transport := newTransport(trust.JoinTLS(join.Fingerprint), nil)
+	defer transport.CloseIdleConnections()
+	var answer link.EnrollAnswer
+	err = exchange(ctx, &http.Client{Transport: transport}, "https://"+join.Address+link.PathEnroll, link.EnrollRequest{
+		Secret: string(join.Secret().Reveal()), Request: string(requestPEM), Hello: hello,
+	}, &answer)
+	if err != nil {
+		return nil, fmt.Errorf("join the control plane at %s: %w", join.Address, err)
+	}
+	id, err := newIdentity(dir, identityRecord{
+		AgentID: answer.AgentID, Site: answer.Site, Address: join.Address,
+		Key: string(keyPEM), Certificate: answer.Certificate, Bundle: answer.Bundle,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("join the control plane at %s: %w", join.Address, err)
+	}
+	if err := id.save(); err != nil {
+		return nil, err
+	}
+	return id, os.Remove(filepath.Join(dir, joiningFile))
+}
