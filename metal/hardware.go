@@ -51,6 +51,7 @@ var hardwareTypes = []HardwareType{
 	{
 		Name: "manual-management", Host: HostedHere, Driver: "manual",
 		Supported: supported(map[InterfaceType][]string{
+			BootInterface:       {"fake"}, // Ironic's are all network boot, which is not built in
 			ManagementInterface: {"noop", "fake"},
 			PowerInterface:      {"fake"},
 		}),

@@ -1,0 +1,191 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+
+	"ferrule/metal"
+)
+
+// fail passes over a best-effort task's failure; any other one turns the plan
+// into the clean-up of its verb, whose last task writes state and text in one.
+func (r *run) fail(t task, err error) error {
+	r.plan.Current = nil
+	r.op.Deadline = nil
+	var ref refusal
+	if errors.As(err, &ref) && (ref.ErrorCode == metal.CodeUnreachable || ref.ErrorCode == metal.CodeAuthFailed) && t.isBMC() {
+		r.plan.DeadBMC = true
+	}
+	if t.BestEffort {
+		return r.loop()
+	}
+	if r.op.Axis == metal.AxisPower {
+		r.powerFailed(err)
+		return nil
+	}
+	if r.plan.Failure != "" {
+		// A failure in the clean-up of a failure: the first one is what counts.
+		return r.loop()
+	}
+	r.plan.Failure = r.failureText(err)
+	r.plan.Tasks = append(r.cleanUp(), task{Do: "failed"})
+	return r.loop()
+}
+
+// failureText says what failed for whom, in the form that Ironic's users know.
+func (r *run) failureText(err error) string {
+	switch metal.Verb(r.op.Verb) {
+	case metal.VerbManage:
+		return fmt.Sprintf("Failed to get power state for node %s. Error: %s", r.node.UUID, err)
+	case metal.VerbInspect:
+		return fmt.Sprintf("Failed to inspect hardware. Reason: %s", err)
+	case metal.VerbActive, metal.VerbRebuild:
+		if s := r.step(); s != nil && r.plan.InStep {
+			return fmt.Sprintf("Deploy step %s failed: %s", s.Name(), err)
+		}
+		return fmt.Sprintf("Failed to deploy node %s: %s", r.node.UUID, err)
+	case metal.VerbDeleted:
+		if r.node.ProvisionState == metal.Deleting {
+			return fmt.Sprintf("Failed to tear down. Error: %s", err)
+		}
+	}
+	if s := r.step(); s != nil && r.plan.InStep {
+		return fmt.Sprintf("Step %s failed: %s", s.Name(), err)
+	}
+	return err.Error()
+}
+
+// failed is the end of an operation that failed.
+func failed(r *run, _ task) (verdict, error) {
+	event, eventType := metal.EventFail, historyType(r.node.ProvisionState)
+	if r.plan.Aborted {
+		event = metal.EventAbort
+	}
+	if _, ok := metal.Next(r.node.ProvisionState, event); !ok {
+		event = metal.EventFail
+	}
+	text := r.plan.Failure
+	cleaning := r.node.ProvisionState.Is(metal.Cleaning, metal.CleanWait, metal.CleanHold)
+	if err := metal.Fire(r.node, event, r.keepTarget(), r.Now); err != nil {
+		return stay, err
+	}
+	if r.plan.InStep && !r.plan.Aborted {
+		fault := metal.FaultClean
+		switch {
+		case cleaning:
+			r.maintain(fault, text)
+		case r.node.ProvisionState.Is(metal.ServiceFailed):
+			r.maintain(metal.FaultService, text)
+		}
+	}
+	if r.node.ProvisionState.Is(metal.Enroll) {
+		r.node.TargetProvisionState = metal.NoState
+	}
+	if r.plan.Aborted && r.node.ProvisionState.Is(metal.ServiceFailed) {
+		// An aborted service ends where it began (state-machine: service wait, abort).
+		if err := metal.Fire(r.node, metal.EventAbort, metal.NoState, r.Now); err != nil {
+			return stay, err
+		}
+	}
+	r.node.LastError = &text
+	r.clearSteps()
+	r.forgetRamdisk(true)
+	r.history("ERROR", eventType, text)
+	r.close()
+	return done, nil
+}
+
+func (r *run) maintain(fault, text string) {
+	r.node.Maintenance, r.node.Fault, r.node.MaintenanceReason = true, &fault, &text
+}
+
+// historyType is the event_type of what happens in state s.
+func historyType(s metal.State) string {
+	switch s {
+	case metal.Verifying:
+		return "verify"
+	case metal.Inspecting, metal.InspectWait:
+		return "introspection"
+	case metal.Cleaning, metal.CleanWait, metal.CleanHold:
+		return "cleaning"
+	case metal.Deploying, metal.DeployWait, metal.DeployHold:
+		return "deploying"
+	case metal.Deleting:
+		return "unprovision"
+	case metal.Servicing, metal.ServiceWait, metal.ServiceHold:
+		return "servicing"
+	case metal.Rescuing, metal.RescueWait, metal.Unrescuing:
+		return "rescue"
+	case metal.Adopting:
+		return "adoption"
+	}
+	return "provisioning"
+}
+
+func (r *run) history(severity, eventType, text string) {
+	e := metal.HistoryEntry{
+		UUID: r.NewID(), NodeUUID: r.node.UUID, Severity: severity, EventType: eventType, Event: text,
+		Conductor: r.Settings.Host, User: r.op.User, Project: r.op.Project, CreatedAt: r.Now,
+		State: r.node.ProvisionState, TargetProvisionState: r.node.TargetProvisionState,
+	}
+	if r.op.StartedAt.Before(r.Now) {
+		secs := int64(r.Now.Sub(r.op.StartedAt).Seconds())
+		e.DurationSeconds = &secs
+	}
+	r.out.History = append(r.out.History, e)
+}
+
+// close ends the operation.
+func (r *run) close() {
+	at := r.Now
+	r.op.FinishedAt = &at
+	r.op.Deadline = nil
+	r.plan = plan{}
+}
+
+func (r *run) clearSteps() {
+	r.node.CleanStep, r.node.DeployStep, r.node.ServiceStep = metal.EmptyObject, metal.EmptyObject, metal.EmptyObject
+}
+
+// abort is a user's abort of a wait. A step that must not be cut short is
+// marked, and the operation ends when it does.
+func (r *run) abort() error {
+	if r.plan.Failure != "" {
+		return nil
+	}
+	if s := r.step(); s != nil && !s.Abortable && r.plan.InStep {
+		r.plan.Aborted = true
+		r.showStep(map[string]any{"abort_after": true})
+		return nil
+	}
+	r.plan.Aborted, r.plan.Waiting = true, ""
+	r.plan.Failure = r.abortText()
+	r.plan.Current, r.op.Deadline = nil, nil
+	r.plan.Tasks = append(r.cleanUp(), task{Do: "failed"})
+	return r.loop()
+}
+
+func (r *run) abortText() string {
+	switch {
+	case r.node.ProvisionState.Is(metal.InspectWait):
+		return "Inspection was aborted by request."
+	case r.node.ProvisionState.Is(metal.CleanWait, metal.CleanHold):
+		if s := r.step(); s != nil && r.plan.InStep {
+			return fmt.Sprintf("By request, the clean operation was aborted during or after the completion of step %q", s.Name())
+		}
+		return "By request, the clean operation was aborted"
+	case r.node.ProvisionState.Is(metal.DeployWait, metal.DeployHold):
+		return fmt.Sprintf("By request, the deploy operation was aborted for node %s", r.node.UUID)
+	case r.node.ProvisionState.Is(metal.RescueWait):
+		return "By request, the rescue operation was aborted."
+	}
+	return "By request, the service operation was aborted."
+}
+
+// unhold goes on where a hold step had stopped.
+func (r *run) unhold() error {
+	if err := metal.Fire(r.node, metal.EventUnhold, r.keepTarget(), r.Now); err != nil {
+		return nil // not in a hold state any more
+	}
+	return r.loop()
+}

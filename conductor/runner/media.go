@@ -1,0 +1,150 @@
+package runner
+
+import (
+	"ferrule/metal"
+)
+
+var mediaActions = map[string]action{
+	"publish":     {start: startPublish, result: published},
+	"retract":     {start: startRetract},
+	"new-token":   {start: newToken},
+	"boot-fields": {start: forgetBoot},
+}
+
+// Keys of driver_internal_info that belong to the ramdisk under way
+// (Ironic: conductor/utils.wipe_internal_info_on_power_off and friends).
+const (
+	keyAgentURL     = "agent_url"
+	keyAgentCA      = "agent_verify_ca"
+	keyToken        = "agent_secret_token"
+	keyPregenerated = "agent_secret_token_pregenerated"
+	tokenSecret     = "driver_internal_info/agent_secret_token"
+	keyWholeDisk    = "is_whole_disk_image"
+)
+
+// usesRamdisk reports whether the node's deploy interface works through the
+// ramdisk.
+func (r *run) usesRamdisk() bool {
+	return r.node.DeployInterface == "direct" || r.node.DeployInterface == "autodetect"
+}
+
+func (r *run) virtualMedia() bool { return r.node.BootInterface == "redfish-virtual-media" }
+
+// bootRamdisk boots the ramdisk with the given kernel parameters. Off first:
+// media and boot device are set on a machine that stands still.
+func (r *run) bootRamdisk(params ...string) []task {
+	tasks := []task{setPower(metal.PowerOff), {Do: "boot-fields"}}
+	if r.virtualMedia() {
+		tasks = append(tasks,
+			task{Do: "eject"}.tried(),
+			task{Do: "new-token"},
+			task{Do: "publish", Args: metal.ToJSON(params)},
+			task{Do: "insert"},
+			bootDevice("cdrom", false))
+	} else {
+		tasks = append(tasks, bootDevice("pxe", false).tried())
+	}
+	return append(tasks, setPower(metal.PowerOn))
+}
+
+// leaveRamdisk ends the ramdisk: off, nothing inserted, nothing published.
+// Used where a failure is cleaned up, so nothing in it may fail.
+func (r *run) leaveRamdisk() []task {
+	if !r.usesRamdisk() && metal.Verb(r.op.Verb) != metal.VerbInspect {
+		return nil
+	}
+	tasks := []task{setPower(metal.PowerOff).tried()}
+	for _, t := range r.ejectTasks() {
+		tasks = append(tasks, t.tried())
+	}
+	return tasks
+}
+
+func (r *run) ejectTasks() []task {
+	if !r.virtualMedia() {
+		return nil
+	}
+	return []task{task{Do: "eject"}.tried(), {Do: "retract"}}
+}
+
+func startPublish(r *run, t task) (verdict, error) {
+	var params []string
+	_ = t.Args.Decode(&params)
+	ramdisk, err := r.Catalogue.RamdiskFor(r.node)
+	if err != nil {
+		return stay, err
+	}
+	r.plan.Media = "boot-" + r.node.UUID + ".iso"
+	args := metal.PublishMediaArgs{
+		Name: r.plan.Media, KernelURL: ramdisk.Kernel, RamdiskURL: ramdisk.Initrd,
+		BootloaderURL: ramdisk.Bootloader, ISOURL: ramdisk.ISO,
+		KernelParams: append(append([]string{}, r.Settings.KernelParams...), params...),
+		TokenRef:     r.node.DriverInternalInfo.Text(keyToken),
+	}
+	if r.node.BootMode != nil {
+		args.BootMode = *r.node.BootMode
+	}
+	return r.command(metal.Request{Operation: metal.MediaPublish}, args, 0)
+}
+
+func published(r *run, t task, res metal.CommandResult) (verdict, error) {
+	if res.ErrorCode == metal.CodeOutcomeUnknown {
+		return again(r, t)
+	}
+	var p metal.PublishMediaResult
+	if !res.OK {
+		return stay, refusal{res}
+	}
+	if err := metal.JSON(res.ResultJSON).Decode(&p); err != nil {
+		return stay, err
+	}
+	r.plan.URL = p.URL
+	return done, nil
+}
+
+func startRetract(r *run, _ task) (verdict, error) {
+	return r.command(metal.Request{Operation: metal.MediaRetract},
+		metal.RetractMediaArgs{Name: "boot-" + r.node.UUID + ".iso"}, 0)
+}
+
+// newToken makes the token that the ramdisk will find on its kernel line.
+func newToken(r *run, _ task) (verdict, error) {
+	ref := metal.NodeSecretRef(r.node.UUID, tokenSecret)
+	r.out.NewTokens = append(r.out.NewTokens, ref)
+	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyToken, ref).With(keyPregenerated, true)
+	return done, nil
+}
+
+func forgetBoot(r *run, _ task) (verdict, error) {
+	r.forgetRamdisk(true)
+	return done, nil
+}
+
+// forgetRamdisk wipes what is known of a ramdisk that is gone; a token made in
+// advance outlives a mere power cycle.
+func (r *run) forgetRamdisk(all bool) {
+	info := r.node.DriverInternalInfo
+	ref := info.Text(keyToken)
+	info = info.Without(keyAgentURL, keyAgentCA, "agent_cached_clean_steps", "agent_cached_deploy_steps", "hardware_manager_version")
+	if pre, _ := info.Lookup(keyPregenerated).(bool); all || !pre {
+		info = info.Without(keyToken, keyPregenerated)
+		if metal.IsSecretRef(ref) {
+			r.out.DropSecrets = append(r.out.DropSecrets, ref)
+		}
+	}
+	r.node.DriverInternalInfo = info
+	r.plan.Beat = false
+}
+
+// ramdiskCall is the skeleton of a call to the ramdisk's API.
+func (r *run) ramdiskCall(command string, params map[string]any, wait bool) (metal.RamdiskCallArgs, error) {
+	info := r.node.DriverInternalInfo
+	args := metal.RamdiskCallArgs{
+		AgentURL: info.Text(keyAgentURL), VerifyCA: info.Text(keyAgentCA), TokenRef: info.Text(keyToken),
+		Command: command, Params: params, Wait: wait,
+	}
+	if args.AgentURL == "" {
+		return args, errNoAgentURL
+	}
+	return args, nil
+}

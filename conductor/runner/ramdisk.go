@@ -1,0 +1,221 @@
+package runner
+
+import (
+	"fmt"
+
+	"ferrule/metal"
+)
+
+// sendStep asks the ramdisk to begin the step under way.
+func sendStep(r *run, _ task) (verdict, error) {
+	kind, s := r.kind(), *r.step()
+	params := r.nodeParams()
+	params["step"], params[kind+"_version"] = s, r.plan.Version
+	args, err := r.ramdiskCall(kind+".execute_"+kind+"_step", params, false)
+	if err != nil {
+		return stay, err
+	}
+	if kind == "deploy" && s.Step == "write_image" {
+		img, err := metal.ImageOf(r.node)
+		if err != nil {
+			return stay, err
+		}
+		stepArgs := map[string]any{"image_info": r.imageInfo(img), "configdrive": nil}
+		if ref := r.node.InstanceInfo.Text("configdrive"); metal.IsSecretRef(ref) {
+			args.SecretParams = map[string]string{"step.args.configdrive": ref}
+		}
+		params["step"] = map[string]any{"interface": s.Interface, "step": s.Step, "args": stepArgs}
+	}
+	r.plan.Beat = false
+	return r.command(metal.Request{Operation: metal.RamdiskCall}, args, 0)
+}
+
+// stepSent takes the answer to execute_*_step. A ramdisk that cannot be
+// reached or is busy is not a failure: the step is begun again at its next
+// call, and where the outcome is unknown the ramdisk's list will tell.
+func stepSent(r *run, t task, res metal.CommandResult) (verdict, error) {
+	if res.ErrorCode == metal.CodeOutcomeUnknown {
+		return done, nil
+	}
+	c, err := ramdiskResult(res)
+	switch {
+	case err != nil && res.ErrorCode != metal.CodeUnreachable:
+		return stay, err
+	case err != nil || c.Busy:
+		r.push(fire(metal.EventWait), task{Do: "await-heartbeat"}, fire(metal.EventResume), t)
+	}
+	return done, nil
+}
+
+// awaitStep waits for the call that tells that the step has ended.
+func awaitStep(r *run, _ task) (verdict, error) {
+	if r.plan.Beat {
+		r.plan.Beat = false
+		return r.askRamdisk("", nil, false)
+	}
+	r.wait(r.callbackTimeout())
+	return stay, nil
+}
+
+func pollStep(r *run, _ task, e metal.InboxEntry) (verdict, error) {
+	if e.Kind != metal.InboxHeartbeat || r.node.Maintenance {
+		return stay, nil
+	}
+	return r.askRamdisk("", nil, false)
+}
+
+// polled looks at the last command of the ramdisk, as Ironic does
+// (ipa-protocol, "Process next step").
+func polled(r *run, t task, res metal.CommandResult) (verdict, error) {
+	c, err := ramdiskResult(res)
+	if err != nil || c.Busy {
+		return awaitStep(r, t)
+	}
+	kind := r.kind()
+	last, fresh := lastCommand(c.Commands)
+	if fresh {
+		// Freshly booted: the step has asked for a restart, or never began.
+		return r.begunAgain(t)
+	}
+	if last.Name != "execute_"+kind+"_step" {
+		return awaitStep(r, t)
+	}
+	switch last.Status {
+	case "RUNNING":
+		return awaitStep(r, t)
+	case "SUCCEEDED":
+		if !sameStep(last.Result[kind+"_step"], *r.step()) {
+			return awaitStep(r, t)
+		}
+		return done, nil
+	case "CLEAN_VERSION_MISMATCH", "VERSION_MISMATCH":
+		r.push(fire(metal.EventResume), task{Do: "ramdisk-steps", Args: metal.ToJSON(kind)}, task{Do: "agent-step"}, fire(metal.EventWait), t)
+		return done, nil
+	}
+	return stay, fmt.Errorf("%v", errorText(last))
+}
+
+func (r *run) begunAgain(t task) (verdict, error) {
+	r.push(fire(metal.EventResume), task{Do: "agent-step"}, fire(metal.EventWait), t)
+	return done, nil
+}
+
+func errorText(c metal.RamdiskCommand) any {
+	if m, ok := c.Error["message"]; ok {
+		if d, ok := c.Error["details"]; ok && d != m {
+			return fmt.Sprintf("%v %v", m, d)
+		}
+		return m
+	}
+	return "the ramdisk gave no reason (" + c.Status + ")"
+}
+
+// lastCommand is the end of the list; fresh is true where the ramdisk has done
+// nothing but tell its steps.
+func lastCommand(list []metal.RamdiskCommand) (last metal.RamdiskCommand, fresh bool) {
+	fresh = true
+	for _, c := range list {
+		switch c.Name {
+		case "get_clean_steps", "get_deploy_steps", "get_service_steps":
+		default:
+			fresh = false
+		}
+		last = c
+	}
+	return last, fresh
+}
+
+func sameStep(v any, s metal.Step) bool {
+	m, ok := v.(map[string]any)
+	return ok && m["interface"] == s.Interface && m["step"] == s.Step
+}
+
+func ramdiskResult(res metal.CommandResult) (metal.RamdiskCallResult, error) {
+	var c metal.RamdiskCallResult
+	if !res.OK {
+		return c, refusal{res}
+	}
+	if err := metal.JSON(res.ResultJSON).Decode(&c); err != nil {
+		return c, fmt.Errorf("read the ramdisk's answer: %w", err)
+	}
+	return c, nil
+}
+
+// ramdiskTask is one plain call of the ramdisk's API, waited for.
+func ramdiskTask(command string, params map[string]any) task {
+	if params == nil {
+		params = map[string]any{}
+	}
+	return task{Do: "ramdisk", Args: metal.ToJSON(map[string]any{"command": command, "params": params})}
+}
+
+func callRamdisk(r *run, t task) (verdict, error) {
+	var a struct {
+		Command string         `json:"command"`
+		Params  map[string]any `json:"params"`
+	}
+	if err := t.Args.Decode(&a); err != nil {
+		return stay, err
+	}
+	return r.askRamdisk(a.Command, a.Params, true)
+}
+
+func called(_ *run, t task, res metal.CommandResult) (verdict, error) {
+	if t.BestEffort {
+		return done, nil
+	}
+	c, err := ramdiskResult(res)
+	if err != nil {
+		return stay, err
+	}
+	if c.Command != nil && c.Command.Status == "FAILED" {
+		return stay, fmt.Errorf("%v", errorText(*c.Command))
+	}
+	return done, nil
+}
+
+// nodeParams are the node and its ports as the ramdisk gets them: what the
+// node's record says, secrets masked.
+func (r *run) nodeParams() map[string]any {
+	n := r.node
+	ports := make([]map[string]any, 0, len(r.Ports))
+	for _, p := range r.Ports {
+		ports = append(ports, map[string]any{
+			"uuid": p.UUID, "address": p.Address, "pxe_enabled": p.PXEEnabled, "extra": p.Extra,
+			"local_link_connection": p.LocalLinkConnection, "physical_network": p.PhysicalNetwork, "name": p.Name,
+		})
+	}
+	node := map[string]any{
+		"uuid": n.UUID, "name": n.Name, "driver": n.Driver, "properties": n.Properties, "extra": n.Extra,
+		"instance_info": masked(n.InstanceInfo), "driver_internal_info": masked(n.DriverInternalInfo),
+		"driver_info": masked(n.DriverInfo), "instance_uuid": n.InstanceUUID, "provision_state": n.ProvisionState,
+		"target_provision_state": n.TargetProvisionState, "power_state": n.PowerState, "raid_config": n.RAIDConfig,
+		"target_raid_config": n.TargetRAIDConfig, "deploy_interface": n.DeployInterface, "raid_interface": n.RAIDInterface,
+		"resource_class": n.ResourceClass, "traits": n.Traits, "maintenance": n.Maintenance,
+	}
+	return map[string]any{"node": node, "ports": ports}
+}
+
+// masked hides secrets, and the refs that stand for them.
+func masked(j metal.JSON) map[string]any {
+	m := j.Object()
+	for k, v := range m {
+		m[k] = maskedValue(k, v)
+	}
+	return m
+}
+
+func maskedValue(key string, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, m := range v {
+			v[k] = maskedValue(k, m)
+		}
+		return v
+	case string:
+		if metal.IsSecretKey(key) || metal.IsSecretRef(v) {
+			return metal.Masked
+		}
+	}
+	return v
+}

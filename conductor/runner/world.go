@@ -1,0 +1,67 @@
+package runner
+
+import (
+	"time"
+
+	"ferrule/metal"
+)
+
+// Settings are the options that decide what the runner does
+// (ironic.conf: [conductor], [deploy], [inspector], [redfish]).
+type Settings struct {
+	Host                       string // stands in reservation while a node is worked on
+	AutomatedClean             bool
+	DeployTimeout              time.Duration // 0: waits without end, as in all of these
+	CleanTimeout               time.Duration
+	InspectTimeout             time.Duration
+	RescueTimeout              time.Duration
+	ServiceTimeout             time.Duration
+	CommandTimeout             time.Duration // for an agent's answer to one command
+	PowerTimeout               time.Duration // for the BMC to show the state asked for
+	SoftPowerTimeout           time.Duration
+	PowerSyncMaxRetries        int
+	PowerOffAfterDeployFailure bool
+	EraseDevicesPriority       *int
+	EraseMetadataPriority      *int
+	CleanStepPriority          map[string]int // "interface.step" → priority
+	KernelParams               []string
+	InspectPowerOff            bool
+	AddPorts                   string // all, active, pxe, disabled
+	KeepPorts                  string // all, present, added
+}
+
+// World is what one turn of the runner may look at.
+type World struct {
+	Node       metal.Node
+	Ports      []metal.Port
+	Operations []metal.OperationRecord // the open ones
+	AgentID    string                  // serves the node; metal.LocalAgent for this process; "" for none
+	Catalogue  *metal.Catalogue
+	Settings   Settings
+	Now        time.Time
+	NewID      func() string // UUIDs; given, so that the runner stays pure
+}
+
+// Outcome is what is to be written, all in one transaction.
+type Outcome struct {
+	Node        metal.Node
+	Operations  []metal.OperationRecord // as they stand now; FinishedAt is set on those that closed
+	Commands    []Order
+	Timers      []metal.TimerPayload
+	History     []metal.HistoryEntry
+	CreatePorts []metal.Port
+	UpdatePorts []metal.Port
+	DeletePorts []string // UUIDs
+	Inventory   *metal.InventoryRecord
+	NewTokens   []string // refs under which a fresh random token is to be sealed
+	DropSecrets []string // refs to be deleted
+}
+
+// Order is a command to be signed and sent.
+type Order struct {
+	ID          string
+	OperationID string
+	AgentID     string
+	Request     metal.Request
+	Expires     time.Time
+}

@@ -1,0 +1,83 @@
+package metal_test
+
+import (
+	"testing"
+
+	"ferrule/metal"
+)
+
+func catalogue(t *testing.T, on metal.Enabled) *metal.Catalogue {
+	t.Helper()
+	c, err := metal.NewCatalogue(on, metal.ValidationSettings{RequireManagedBoot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestEveryHardwareTypeResolvesAllInterfaces(t *testing.T) {
+	c := catalogue(t, metal.Enabled{})
+	for _, h := range metal.HardwareTypes() {
+		n := &metal.Node{Driver: h.Name}
+		if err := c.ResolveInterfaces(n); err != nil {
+			t.Errorf("%s: %v", h.Name, err)
+		}
+	}
+}
+
+func TestInterfacesAreChecked(t *testing.T) {
+	c := catalogue(t, metal.Enabled{Interfaces: map[metal.InterfaceType][]string{metal.DeployInterface: {"fake", "direct"}}})
+	for _, test := range []struct {
+		hw, name string
+		ok       bool
+	}{
+		{"fake-hardware", "fake", true},
+		{"redfish", "direct", true},
+		{"redfish", "fake", false},       // enabled, and not the hardware type's
+		{"redfish", "autodetect", false}, // the hardware type's, and not enabled
+		{"redfish", "nonesuch", false},
+	} {
+		err := c.CheckInterface(test.hw, metal.DeployInterface, test.name)
+		if (err == nil) != test.ok || (err != nil && metal.ReasonOf(err) != metal.Invalid) {
+			t.Errorf("%s with deploy interface %s: %v", test.hw, test.name, err)
+		}
+	}
+}
+
+func TestWhatIsNotBuiltInIsSkipped(t *testing.T) {
+	c := catalogue(t, metal.Enabled{
+		HardwareTypes: []string{"ipmi", "redfish"},
+		Interfaces:    map[metal.InterfaceType][]string{metal.BootInterface: {"ipxe", "redfish-virtual-media"}},
+	})
+	if got := c.Skipped(); len(got) != 2 {
+		t.Errorf("skipped: %v", got)
+	}
+	d, err := c.DefaultInterface("redfish", metal.BootInterface)
+	if err != nil || d != "redfish-virtual-media" {
+		t.Errorf("default boot interface: %q, %v", d, err)
+	}
+}
+
+func TestRedfishRequestTakesNothingSecretButByRef(t *testing.T) {
+	n := &metal.Node{Driver: "redfish", UUID: "n", DriverInfo: metal.ToJSON(map[string]any{
+		"redfish_address": "https://192.0.2.1", "redfish_username": "admin",
+		"redfish_password": metal.NodeSecretRef("n", "driver_info/redfish_password"),
+	})}
+	r, err := metal.BMCRequest(n, metal.PowerGet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.CredentialsRef == "" || r.Address != "https://192.0.2.1" || metal.JSON(r.DriverOptionsJSON).Text("username") != "admin" {
+		t.Errorf("request: %+v", r)
+	}
+	if n.DriverInfo = metal.EmptyObject; metal.ReasonOf(func() error { _, err := metal.BMCRequest(n, metal.PowerGet); return err }()) != metal.Invalid {
+		t.Error("a node without redfish_address has a request")
+	}
+}
+
+func TestJSONKeepsLargeNumbers(t *testing.T) {
+	j := metal.JSON(`{"n":12345678901234567890123,"s":"x"}`).With("t", "<&>")
+	if j != `{"n":12345678901234567890123,"s":"x","t":"<&>"}` {
+		t.Errorf("text: %s", j)
+	}
+}
