@@ -2,6 +2,8 @@ package env_test
 
 import (
 	"database/sql"
+	"io"
+	"net/http"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -37,5 +39,25 @@ func TestTheServerDoesNotCompareTextBytewise(t *testing.T) {
 	}
 	if bytewise {
 		t.Error("a query that forgets its collation would not show itself")
+	}
+}
+
+func TestRealIronicAnswers(t *testing.T) {
+	if testing.Short() {
+		return // takes ten seconds, and minutes where it is not yet installed
+	}
+	server := env.RealIronic(t, "[DEFAULT]\nenabled_hardware_types = fake-hardware\n"+
+		"enabled_power_interfaces = fake\nenabled_management_interfaces = fake\nenabled_boot_interfaces = fake\n"+
+		"enabled_deploy_interfaces = fake\nenabled_inspect_interfaces = no-inspect\nenabled_network_interfaces = noop\n"+
+		"enabled_raid_interfaces = no-raid\nenabled_bios_interfaces = no-bios\nenabled_vendor_interfaces = no-vendor\n"+
+		"enabled_storage_interfaces = noop\n")
+	response, err := http.Get(server.URL + "/v1/nodes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || string(body) != `{"nodes":[]}` && string(body) != `{"nodes": []}` {
+		t.Errorf("got %s, %v", body, err)
 	}
 }
