@@ -1,0 +1,236 @@
+package oracle
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var (
+	update     = flag.Bool("update", false, "ask a real Ironic everything and rewrite recorded/")
+	ferruleURL = flag.String("ferrule", "", "a running Ferrule to compare, in place of one that the test starts")
+	ferruleDB  = flag.String("ferrule-db", "", "the SQLite file of that Ferrule")
+	only       = flag.String("scenario", "", "play only the scenarios that match this expression")
+	most       = flag.Int("most", 200, "how many differences to print")
+	seed       = flag.Uint64("seed", uint64(time.Now().UnixNano()), "chooses the scenarios that are asked again")
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreTopFunction("internal/poll.runtime_pollWait"), // idle connections of the client
+		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+}
+
+func loadCases(t *testing.T) []Scenario {
+	t.Helper()
+	all, err := LoadCases(os.DirFS("cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expression := regexp.MustCompile(*only)
+	return slices.DeleteFunc(all, func(s Scenario) bool { return !expression.MatchString(s.Key()) })
+}
+
+func loadRecording(t *testing.T) Recording {
+	t.Helper()
+	r, err := LoadRecording("recorded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// recordedTexts are the steps of a scenario that have answers.
+func recordedTexts(s Scenario) []string {
+	var texts []string
+	for _, step := range s.Steps {
+		if step.Recorded() {
+			texts = append(texts, step.Text)
+		}
+	}
+	return texts
+}
+
+func TestRecordingIsWhole(t *testing.T) {
+	if *update {
+		return // it is being rewritten
+	}
+	recording := loadRecording(t)
+	requests := 0
+	for _, s := range loadCases(t) {
+		var have []string
+		for _, a := range recording[s.Key()] {
+			have = append(have, a.Text)
+		}
+		if !slices.Equal(have, recordedTexts(s)) {
+			t.Errorf("%s: the recording has other requests; run make oracle", s.Key())
+		}
+		requests += len(have)
+		delete(recording, s.Key())
+	}
+	if *only != "" {
+		return
+	}
+	for key := range recording {
+		t.Errorf("%s is recorded but no case file has it; run make oracle", key)
+	}
+	if requests < 300 {
+		t.Errorf("only %d requests", requests)
+	}
+}
+
+func TestEveryRuleIsAsked(t *testing.T) {
+	rules, err := LoadRules("rules.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *only != "" {
+		return
+	}
+	asked := map[string]bool{}
+	for _, s := range loadCases(t) {
+		for _, step := range s.Steps {
+			for _, id := range step.IDs {
+				asked[id] = true
+				if _, ok := rules[id]; !ok {
+					t.Errorf("%s:%d names %s, which rules.tsv does not have", s.File, step.Line, id)
+				}
+			}
+		}
+	}
+	for id, title := range rules {
+		if !asked[id] {
+			t.Errorf("no request names %s (%s)", id, title)
+		}
+	}
+}
+
+func startIronic(t *testing.T) *Server {
+	t.Helper()
+	p, err := StartIronic(context.WithoutCancel(t.Context()), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.Server
+}
+
+// TestRecordingHolds asks a real Ironic again.
+func TestRecordingHolds(t *testing.T) {
+	if testing.Short() || *update {
+		return
+	}
+	t.Logf("seed %d", *seed)
+	scenarios := loadCases(t)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	random.Shuffle(len(scenarios), func(i, j int) { scenarios[i], scenarios[j] = scenarios[j], scenarios[i] })
+	report := Compare(t.Context(), startIronic(t), scenarios[:(len(scenarios)+19)/20], loadRecording(t))
+	for _, b := range report.Broken {
+		t.Error(b)
+	}
+	if len(report.Found) > 0 {
+		t.Errorf("Ironic answers %d of %d requests otherwise than recorded:\n%s",
+			differing(report.Found), report.Requests, describe(report.Found, *most))
+	}
+}
+
+// TestRecord rewrites the recording; it runs only with -update.
+func TestRecord(t *testing.T) {
+	if !*update {
+		return
+	}
+	scenarios := loadCases(t)
+	server := startIronic(t)
+	recording := loadRecording(t)
+	for _, s := range scenarios {
+		answers, err := Play(t.Context(), server, s, nil)
+		if err != nil {
+			t.Errorf("%s: %v", s.Key(), err)
+		}
+		recording[s.Key()] = answers
+	}
+	all, err := LoadCases(os.DirFS("cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := recording.Write("recorded", all); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOracle compares Ferrule with the recording.
+func TestOracle(t *testing.T) {
+	if *update {
+		return
+	}
+	server := ferrule(t)
+	if server == nil {
+		return
+	}
+	allowed, err := LoadAllowed("differences.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := Compare(t.Context(), server, loadCases(t), loadRecording(t))
+	unwanted := Unwanted(report.Found, allowed)
+	t.Logf("%d requests, %d differ, %d of them unwanted", report.Requests, differing(report.Found), differing(unwanted))
+	for _, b := range report.Broken {
+		t.Error(b)
+	}
+	if len(unwanted) > 0 {
+		t.Errorf("%d unwanted differences:\n%s", len(unwanted), describe(unwanted, *most))
+	}
+	if *only == "" {
+		for _, a := range Unused(allowed) {
+			t.Errorf("differences.tsv allows what no longer differs: %s %s %s", a.Scenario, a.Request, a.Place)
+		}
+	}
+}
+
+func ferrule(t *testing.T) *Server {
+	t.Helper()
+	if *ferruleURL != "" {
+		server, err := Connect(t.Context(), *ferruleURL, *ferruleDB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = server.Close() })
+		return server
+	}
+	if _, err := os.Stat("../../cmd/ferrule"); err != nil {
+		return nil
+	}
+	p, err := StartFerrule(context.WithoutCancel(t.Context()), buildFerrule(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.Server
+}
+
+func buildFerrule(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "ferrule")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "ferrule/cmd/ferrule")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build ferrule: %v\n%s", err, out)
+	}
+	return binary
+}
