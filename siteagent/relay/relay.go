@@ -1,0 +1,161 @@
+// Package relay lets the ramdisks of a provisioning network reach the few
+// calls of the API that they need, through the agent's link. Whatever else is
+// asked is not there. It must not import drivers.
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"ferrule/link"
+)
+
+// Forward passes a request on to the control plane and gives its answer.
+type Forward func(context.Context, *http.Request) (*http.Response, error)
+
+// Limits of a relayed call.
+const (
+	maxHeartbeat = 1 << 20
+	maxInventory = link.MaxRelayBody
+	callTimeout  = time.Minute
+	maxAtOnce    = 64 // calls on their way: their bodies are streamed
+)
+
+// route is one call that ramdisks make.
+type route struct {
+	method  string
+	path    *regexp.Regexp // without a trailing slash
+	maxBody int64
+}
+
+// routes is the whole list (ironic-python-agent: ironic_api_client, inspector).
+var routes = []route{
+	{http.MethodGet, regexp.MustCompile(`^$`), 0},
+	{http.MethodGet, regexp.MustCompile(`^/v1$`), 0},
+	{http.MethodGet, regexp.MustCompile(`^/v1/lookup$`), 0},
+	{http.MethodPost, regexp.MustCompile(`^/v1/heartbeat/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$`), maxHeartbeat},
+	{http.MethodPost, regexp.MustCompile(`^/v1/continue_inspection$`), maxInventory},
+}
+
+// headers are those of a ramdisk's request that mean something to the API.
+// None is added: a missing version header says which answer is wanted.
+var headers = []string{
+	"X-Openstack-Ironic-Api-Version", "Openstack-Api-Version", "X-Openstack-Request-Id",
+	"Content-Type", "Accept", "User-Agent",
+}
+
+// Handler serves the relay.
+type Handler struct {
+	forward Forward
+	log     *slog.Logger
+	places  chan struct{}
+}
+
+// New makes a relay over forward.
+func New(forward Forward, log *slog.Logger) *Handler {
+	return &Handler{forward: forward, log: log, places: make(chan struct{}, maxAtOnce)}
+}
+
+// ServeHTTP relays one call.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	to, ok := find(r.Method, r.URL.EscapedPath())
+	if !ok {
+		complain(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	if r.ContentLength > to.maxBody && to.maxBody > 0 {
+		complain(w, http.StatusRequestEntityTooLarge, "Request body is too large")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	select {
+	case h.places <- struct{}{}:
+		defer func() { <-h.places }()
+	case <-ctx.Done():
+		h.unavailable(w, r, ctx.Err())
+		return
+	}
+	answer, err := h.forward(ctx, outgoing(ctx, w, r, to))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			complain(w, http.StatusRequestEntityTooLarge, "Request body is too large")
+			return
+		}
+		h.unavailable(w, r, err)
+		return
+	}
+	defer answer.Body.Close()
+	for name, values := range link.EndToEnd(answer.Header) {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.StatusCode)
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		h.log.WarnContext(ctx, "answer to a ramdisk broke off", "path", r.URL.Path, "error", err)
+	}
+}
+
+// find is the route of a call; a trailing slash makes no difference.
+func find(method, escapedPath string) (route, bool) {
+	path := strings.TrimSuffix(escapedPath, "/")
+	for _, to := range routes {
+		if to.method == method && to.path.MatchString(path) {
+			return to, true
+		}
+	}
+	return route{}, false
+}
+
+// outgoing is the request as it goes on: nothing but what the route needs.
+func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, to route) *http.Request {
+	out := (&http.Request{
+		Method: r.Method, URL: &url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}, Header: http.Header{},
+	}).WithContext(ctx)
+	for _, name := range headers {
+		if values, ok := r.Header[name]; ok {
+			out.Header[name] = values
+		}
+	}
+	if to.maxBody > 0 {
+		out.ContentLength = r.ContentLength
+		out.Body = http.MaxBytesReader(w, r.Body, to.maxBody)
+	}
+	return out
+}
+
+// unavailable asks the ramdisk to come back: it repeats calls that end so.
+func (h *Handler) unavailable(w http.ResponseWriter, r *http.Request, cause error) {
+	// The query may name what it looks for; the path is enough here.
+	h.log.WarnContext(r.Context(), "a ramdisk's call could not be passed on", "path", r.URL.Path, "from", r.RemoteAddr, "error", cause)
+	w.Header().Set("Retry-After", "5")
+	complain(w, http.StatusServiceUnavailable, "The control plane cannot be reached from this site at present")
+}
+
+// complain answers in the form of Ironic's errors.
+func complain(w http.ResponseWriter, status int, text string) {
+	body, err := json.Marshal(map[string]any{"error_message": map[string]any{
+		"faultcode": faultCode(status), "faultstring": text, "debuginfo": nil,
+	}})
+	if err != nil {
+		body = []byte("{}")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // who asked may be gone
+}
+
+func faultCode(status int) string {
+	if status >= http.StatusInternalServerError {
+		return "Server"
+	}
+	return "Client"
+}
