@@ -35,6 +35,10 @@ const (
 	TypeLines = "application/x-ndjson"
 )
 
+// HeaderRelayHost carries the Host that the ramdisk asked for, so that links in
+// the answer lead back to the relay.
+const HeaderRelayHost = "Ferrule-Relay-Host"
+
 // Limits of the wire.
 const (
 	MaxRelayBody = 16 << 20 // inventories are large

@@ -165,6 +165,9 @@ func keyFingerprint(cert *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// Now is the time by the authority's clock.
+func (c *CA) Now() time.Time { return c.now() }
+
 // Bundle is what agents of this deployment trust.
 func (c *CA) Bundle() Bundle {
 	return Bundle{CA: c.PEM(), CommandRoots: certificateToPEM(c.command.cert.Raw)}

@@ -26,6 +26,9 @@ func (c *Client) Relay(ctx context.Context, from *http.Request) (*http.Response,
 		Method: from.Method, URL: target, Host: target.Host, Header: link.EndToEnd(from.Header),
 		ContentLength: from.ContentLength,
 	}).WithContext(ctx)
+	if from.Host != "" {
+		request.Header.Set(link.HeaderRelayHost, from.Host)
+	}
 	if from.Body != nil && from.ContentLength != 0 {
 		// Closing the ramdisk's body is its server's affair.
 		request.Body = io.NopCloser(http.MaxBytesReader(nil, from.Body, link.MaxRelayBody))
