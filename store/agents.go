@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ferrule/metal"
+)
+
+// Site is a location with its own management network; its name is the
+// conductor group of its nodes.
+type Site struct {
+	Name      string
+	Labels    metal.JSON
+	CreatedAt time.Time
+}
+
+var sites = newTable("sites", func(s *Site) []field {
+	return []field{
+		fixed("name", &s.Name),
+		col("labels", (*string)(&s.Labels)),
+		fixed("created_at", instant{&s.CreatedAt}),
+	}
+})
+
+// Sites lists all by name.
+func (r reads) Sites(ctx context.Context) ([]Site, error) {
+	list, err := sites.list(ctx, r.c, "ORDER BY name")
+	return list, failed(err, "list sites")
+}
+
+// PutSite adds a site, or sets the labels of one that is there.
+func (tx *Tx) PutSite(ctx context.Context, s *Site) error {
+	s.CreatedAt = tx.now()
+	if s.Labels == "" {
+		s.Labels = metal.EmptyObject
+	}
+	added, err := sites.insert(ctx, tx.c, s)
+	if err == nil && !added {
+		_, err = sites.update(ctx, tx.c, s, " WHERE name = ?", s.Name)
+	}
+	return failed(err, "put site %s", s.Name)
+}
+
+// DeleteSite forgets a site; one that is not there is no error.
+func (tx *Tx) DeleteSite(ctx context.Context, name string) error {
+	_, err := tx.c.exec(ctx, "DELETE FROM sites WHERE name = ?", name)
+	return failed(err, "delete site %s", name)
+}
+
+// Agent is a site's daemon that has joined.
+type Agent struct {
+	ID            string
+	Site          string
+	Hostname      string
+	Software      string     // its version
+	Labels        metal.JSON // object
+	HardwareTypes []string
+	Operations    metal.JSON // object: driver → operations
+	SessionID     string     // "" while off line
+	CreatedAt     time.Time
+	LastSeenAt    *time.Time
+	RevokedAt     *time.Time
+}
+
+var agents = newTable("agents", func(a *Agent) []field {
+	return []field{
+		fixed("id", &a.ID),
+		fixed("site", &a.Site),
+		col("hostname", &a.Hostname),
+		col("software", &a.Software),
+		col("labels", (*string)(&a.Labels)),
+		col("hardware_types", textList{&a.HardwareTypes}),
+		col("operations", (*string)(&a.Operations)),
+		col("session_id", &a.SessionID),
+		fixed("created_at", instant{&a.CreatedAt}),
+		col("last_seen_at", optTime{&a.LastSeenAt}),
+		col("revoked_at", optTime{&a.RevokedAt}),
+	}
+})
+
+// Agent finds an agent, revoked ones too.
+func (r reads) Agent(ctx context.Context, id string) (Agent, error) {
+	a, err := agents.get(ctx, r.c, "WHERE id = ?", id)
+	if errors.Is(err, errNoRow) {
+		return a, agentNotFound(id)
+	}
+	return a, failed(err, "read agent %s", id)
+}
+
+func agentNotFound(id string) error {
+	return metal.Errorf(metal.NotFound, "Agent %s could not be found.", id)
+}
+
+// Agents lists all, oldest first.
+func (r reads) Agents(ctx context.Context) ([]Agent, error) {
+	list, err := agents.list(ctx, r.c, "ORDER BY created_at, id")
+	return list, failed(err, "list agents")
+}
+
+// AgentsOf lists a site's agents that are not revoked, those on line first.
+func (r reads) AgentsOf(ctx context.Context, site string) ([]Agent, error) {
+	list, err := agents.list(ctx, r.c,
+		"WHERE site = ? AND revoked_at IS NULL ORDER BY session_id = '', created_at, id", site)
+	return list, failed(err, "list agents of site %s", site)
+}
+
+// InsertAgent adds an agent and sets CreatedAt.
+func (tx *Tx) InsertAgent(ctx context.Context, a *Agent) error {
+	a.CreatedAt = tx.now()
+	added, err := agents.insert(ctx, tx.c, a)
+	if err == nil && !added {
+		return metal.Errorf(metal.Conflict, "An agent with ID %s already exists.", a.ID)
+	}
+	return failed(err, "insert agent %s", a.ID)
+}
+
+// UpdateAgent writes all but ID, Site and CreatedAt.
+func (tx *Tx) UpdateAgent(ctx context.Context, a *Agent) error {
+	n, err := agents.update(ctx, tx.c, a, " WHERE id = ?", a.ID)
+	if err == nil && n == 0 {
+		return agentNotFound(a.ID)
+	}
+	return failed(err, "update agent %s", a.ID)
+}
+
+// TouchAgent records a sign of life in a session, and reports whether that is
+// still the agent's session.
+func (tx *Tx) TouchAgent(ctx context.Context, id, sessionID string) (bool, error) {
+	n, err := tx.c.exec(ctx, "UPDATE agents SET last_seen_at = ? WHERE id = ? AND session_id = ?", tx.now(), id, sessionID)
+	return n == 1, failed(err, "touch agent %s", id)
+}
+
+// EndSession takes the agent off line, and reports whether it did: it does not
+// where the agent has another session by now.
+func (tx *Tx) EndSession(ctx context.Context, id, sessionID string) (bool, error) {
+	n, err := tx.c.exec(ctx, "UPDATE agents SET session_id = '', last_seen_at = ? WHERE id = ? AND session_id = ?",
+		tx.now(), id, sessionID)
+	return n == 1, failed(err, "end session of agent %s", id)
+}
+
+// RevokeAgent ends an agent for good: none of its certificates is in force any
+// more. Its stream is woken to see it.
+func (tx *Tx) RevokeAgent(ctx context.Context, id string) error {
+	n, err := tx.c.exec(ctx, "UPDATE agents SET revoked_at = ?, session_id = '' WHERE id = ?", tx.now(), id)
+	if err == nil && n == 0 {
+		return agentNotFound(id)
+	}
+	if err == nil {
+		_, err = tx.c.exec(ctx, "DELETE FROM agent_certificates WHERE agent_id = ?", id)
+	}
+	tx.wake(AgentTopic(id))
+	return failed(err, "revoke agent %s", id)
+}
+
+type certificate struct {
+	ID        int64
+	AgentID   string
+	Serial    string
+	CreatedAt time.Time
+}
+
+var certificates = newTable("agent_certificates", func(c *certificate) []field {
+	return []field{
+		fixed("id", &c.ID),
+		fixed("agent_id", &c.AgentID),
+		fixed("serial", &c.Serial),
+		col("created_at", instant{&c.CreatedAt}),
+	}
+})
+
+// Serials lists the agent's certificates in force, oldest first.
+func (r reads) Serials(ctx context.Context, agentID string) ([]string, error) {
+	list, err := certificates.list(ctx, r.c, "WHERE agent_id = ? ORDER BY id", agentID)
+	serials := make([]string, len(list))
+	for i, c := range list {
+		serials[i] = c.Serial
+	}
+	return serials, failed(err, "list certificates of agent %s", agentID)
+}
+
+// AddSerial puts another certificate in force beside those that are.
+func (tx *Tx) AddSerial(ctx context.Context, agentID, serial string) error {
+	if _, err := tx.Agent(ctx, agentID); err != nil {
+		return err
+	}
+	_, err := certificates.insert(ctx, tx.c,
+		&certificate{ID: tx.newID(), AgentID: agentID, Serial: serial, CreatedAt: tx.now()})
+	return failed(err, "add certificate of agent %s", agentID)
+}
+
+// RetireSerialsBefore ends the certificates that were added before this one.
+func (tx *Tx) RetireSerialsBefore(ctx context.Context, agentID, serial string) error {
+	_, err := tx.c.exec(ctx, `DELETE FROM agent_certificates WHERE agent_id = ? AND id <
+		(SELECT id FROM agent_certificates WHERE agent_id = ? AND serial = ?)`, agentID, agentID, serial)
+	return failed(err, "retire certificates of agent %s", agentID)
+}

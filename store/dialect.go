@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"ferrule/migrations"
+)
+
+// dialect is all in which the engines differ.
+type dialect struct {
+	name     migrations.Dialect
+	bun      schema.Dialect
+	lock     string // ends a SELECT that takes the row for writing
+	textOnly []any  // arguments that keep a text of its own out of the statement cache
+
+	retryable func(error) bool
+	// duplicate reports a unique violation, and the index's name where the
+	// engine tells it.
+	duplicate func(error) (index string, ok bool)
+	// numbered engines want $1 where the texts here say ?.
+	numbered bool
+	texts    sync.Map // text with ? → text as the engine wants it
+}
+
+// database is the open connections of one engine.
+type database struct {
+	*dialect
+	writer *sql.DB
+	reader *sql.DB
+	pool   *pgxpool.Pool // PostgreSQL only
+}
+
+func (d *dialect) text(t string) string {
+	if !d.numbered {
+		return t
+	}
+	if known, ok := d.texts.Load(t); ok {
+		return known.(string)
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range t {
+		if r != '?' {
+			b.WriteRune(r)
+			continue
+		}
+		n++
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+	}
+	d.texts.Store(t, b.String())
+	return b.String()
+}
+
+func openDatabase(ctx context.Context, dsn string) (*database, error) {
+	scheme, _, _ := strings.Cut(dsn, "://")
+	switch scheme {
+	case "sqlite":
+		return openSQLite(ctx, dsn)
+	case "postgresql", "postgres":
+		return openPostgres(ctx, dsn)
+	}
+	return nil, errors.New("open database: the connection must begin with sqlite:// or postgresql://")
+}
+
+// SQLite has one writer at a time; a second one would only wait, so there is
+// one writing connection, whose transactions take the lock at once. Readers
+// work beside it on the write-ahead log. synchronous(FULL): what was accepted
+// survives a power cut, not only a kill; it costs one fsync a commit.
+func openSQLite(ctx context.Context, dsn string) (*database, error) {
+	u, err := url.Parse(dsn)
+	if err != nil || u.Host != "" || !filepath.IsAbs(u.Path) {
+		return nil, errors.New("open database: want sqlite:///absolute/path")
+	}
+	if err := os.MkdirAll(filepath.Dir(u.Path), 0o700); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	f, err := os.OpenFile(u.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db := &database{dialect: &dialect{
+		name: migrations.SQLite, bun: sqlitedialect.New(),
+		retryable: sqliteRetryable, duplicate: sqliteDuplicate,
+	}}
+	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"}
+	if db.writer, err = sqliteConnections(u.Path, pragmas, 1); err != nil {
+		return nil, err
+	}
+	if err := db.writer.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.writer.Close())
+	}
+	readers := max(4, runtime.GOMAXPROCS(0))
+	if db.reader, err = sqliteConnections(u.Path, append(pragmas, "query_only(1)"), readers); err != nil {
+		return nil, errors.Join(err, db.writer.Close())
+	}
+	return db, nil
+}
+
+func sqliteConnections(path string, pragmas []string, most int) (*sql.DB, error) {
+	q := url.Values{"_pragma": pragmas, "_txlock": {"immediate"}}
+	source := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
+	db, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return db, nil
+}
+
+func openPostgres(ctx context.Context, dsn string) (*database, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errors.New("open database: the postgresql:// address cannot be read") // the cause may quote the password
+	}
+	if !strings.Contains(dsn, "pool_max_conns") {
+		cfg.MaxConns = 24
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	return &database{
+		dialect: &dialect{
+			name: migrations.Postgres, bun: pgdialect.New(),
+			lock:      " FOR NO KEY UPDATE",
+			textOnly:  []any{pgx.QueryExecModeExec},
+			retryable: postgresRetryable, duplicate: postgresDuplicate,
+			numbered: true,
+		},
+		writer: db, reader: db, pool: pool,
+	}, nil
+}
+
+func (db *database) close() error {
+	err := db.writer.Close()
+	if db.reader != db.writer {
+		err = errors.Join(err, db.reader.Close())
+	}
+	if db.pool != nil {
+		db.pool.Close()
+	}
+	return err
+}
+
+// migrationLock is the advisory lock that lets one process migrate at a time.
+const migrationLock = 0x6665727275 // "ferru"
+
+// exclusively runs f while no other process does.
+func (db *database) exclusively(ctx context.Context, f func() error) error {
+	if db.pool == nil {
+		return f()
+	}
+	c, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("lock for migration: %w", err)
+	}
+	defer c.Release()
+	if _, err := c.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
+		return fmt.Errorf("lock for migration: %w", err)
+	}
+	err = f()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if _, uerr := c.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(migrationLock)); uerr != nil {
+		err = errors.Join(err, fmt.Errorf("unlock after migration: %w", uerr), c.Conn().Close(ctx))
+	}
+	return err
+}
+
+func sqliteRetryable(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_BUSY || e.Code()&0xff == sqlite3.SQLITE_LOCKED)
+}
+
+func sqliteDuplicate(err error) (string, bool) {
+	var e *sqlite.Error
+	ok := errors.As(err, &e) &&
+		(e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+	return "", ok
+}
+
+// Serialization failure, deadlock, and a lock that was not to be had in time.
+func postgresRetryable(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03")
+}
+
+func postgresDuplicate(err error) (string, bool) {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || e.Code != "23505" {
+		return "", false
+	}
+	return e.ConstraintName, true
+}

@@ -1,0 +1,265 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"ferrule/metal"
+)
+
+// AdvanceArgs is the job that takes a node's inbox and moves the node on.
+type AdvanceArgs struct {
+	NodeUUID string `json:"nodeUuid"`
+}
+
+// Kind names the job.
+func (AdvanceArgs) Kind() string { return "advance" }
+
+// TimerArgs is the job that posts an InboxTimer to a node when it is due.
+type TimerArgs struct {
+	NodeUUID    string    `json:"nodeUuid"`
+	OperationID string    `json:"operationId"`
+	Deadline    time.Time `json:"deadline"`
+}
+
+// Kind names the job.
+func (TimerArgs) Kind() string { return "timer" }
+
+// The settings that recovery rests on: work of a killed process goes on within
+// about twenty seconds, and no job is ever given up.
+const (
+	jobTimeout    = 10 * time.Second
+	rescueAfter   = 15 * time.Second
+	retryAfter    = time.Second
+	keepCompleted = 5 * time.Minute
+	attempts      = math.MaxInt16 // what the queue's column holds
+	fetchCooldown = 5 * time.Millisecond
+	fetchPoll     = time.Second
+)
+
+type steadyRetry struct{}
+
+func (steadyRetry) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(retryAfter) }
+
+func jobConfig(logger *slog.Logger) *river.Config {
+	return &river.Config{
+		Logger:                      logger,
+		JobTimeout:                  jobTimeout,
+		RescueStuckJobsAfter:        rescueAfter,
+		RetryPolicy:                 steadyRetry{},
+		CompletedJobRetentionPeriod: keepCompleted,
+		MaxAttempts:                 attempts,
+		FetchCooldown:               fetchCooldown,
+		FetchPollInterval:           fetchPoll,
+	}
+}
+
+// newInserter makes the client through which transactions insert jobs.
+func newInserter(db *database, logger *slog.Logger) (*river.Client[*sql.Tx], error) {
+	var driver riverdriver.Driver[*sql.Tx] = quietSQLite{Driver: riversqlite.New(nil)}
+	if db.pool != nil {
+		driver = riverdatabasesql.New(nil)
+	}
+	cfg := jobConfig(logger)
+	cfg.FetchCooldown = time.Millisecond // of two inserts right after another, both must notify
+	c, err := river.NewClient(driver, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the job queue: %w", err)
+	}
+	return c, nil
+}
+
+// insertJob adds a job to the transaction; at zero it can run at once.
+func (tx *Tx) insertJob(ctx context.Context, args river.JobArgs, at time.Time) error {
+	if _, err := tx.store.jobs.InsertTx(ctx, tx.tx, args, &river.InsertOpts{ScheduledAt: at}); err != nil {
+		return fmt.Errorf("enqueue %s: %w", args.Kind(), err)
+	}
+	tx.wake(TopicJobs)
+	return nil
+}
+
+// SetTimer posts an InboxTimer to the node when p.Deadline has passed. Timers
+// are not taken back: the receiver sees whether the deadline is still the
+// operation's. The queue looks for due timers every five seconds.
+func (tx *Tx) SetTimer(ctx context.Context, nodeUUID string, p metal.TimerPayload) error {
+	args := TimerArgs{NodeUUID: nodeUUID, OperationID: p.OperationID, Deadline: p.Deadline}
+	return tx.insertJob(ctx, args, p.Deadline)
+}
+
+func (s *Store) migrateJobs(ctx context.Context) error {
+	var err error
+	if s.db.pool != nil {
+		err = migrateRiver(ctx, riverpgxv5.New(s.db.pool), s.logger)
+	} else {
+		err = migrateRiver(ctx, riversqlite.New(s.db.writer), s.logger)
+	}
+	if err != nil {
+		return fmt.Errorf("migrate the job queue: %w", err)
+	}
+	return nil
+}
+
+func migrateRiver[TTx any](ctx context.Context, d riverdriver.Driver[TTx], logger *slog.Logger) error {
+	m, err := rivermigrate.New(d, &rivermigrate.Config{Logger: quieter(logger)})
+	if err != nil {
+		return err
+	}
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
+
+// WorkersConfig is what the conductor adds to the queue's fixed settings.
+type WorkersConfig struct {
+	Workers    *river.Workers
+	Periodic   []*river.PeriodicJob
+	MaxWorkers int    // jobs at a time; 0: 16
+	ID         string // of this process among all; "": made up
+}
+
+// Workers is a River client, whatever its engine.
+type Workers interface {
+	// Start begins to work jobs; ctx ends them all at once.
+	Start(ctx context.Context) error
+	// Stop fetches no more and waits for the jobs under way.
+	Stop(ctx context.Context) error
+	// StopAndCancel also cancels them.
+	StopAndCancel(ctx context.Context) error
+	Stopped() <-chan struct{}
+	Subscribe(kinds ...river.EventKind) (<-chan *river.Event, func())
+}
+
+var (
+	_ Workers = (*river.Client[*sql.Tx])(nil)
+	_ Workers = soleOwner{}
+)
+
+// Workers makes the client that works jobs.
+func (s *Store) Workers(cfg WorkersConfig) (Workers, error) {
+	if cfg.MaxWorkers == 0 {
+		cfg.MaxWorkers = 16
+	}
+	rc := jobConfig(s.logger)
+	rc.Workers, rc.PeriodicJobs, rc.ID = cfg.Workers, cfg.Periodic, cfg.ID
+	rc.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: cfg.MaxWorkers}}
+	if s.db.pool != nil {
+		c, err := river.NewClient(riverpgxv5.New(s.db.pool), rc)
+		if err != nil {
+			return nil, fmt.Errorf("prepare job workers: %w", err)
+		}
+		return c, nil
+	}
+	c, err := river.NewClient(quietSQLite{riversqlite.New(s.db.writer), s.hub}, rc)
+	if err != nil {
+		return nil, fmt.Errorf("prepare job workers: %w", err)
+	}
+	return soleOwner{c, s}, nil
+}
+
+// soleOwner works the jobs of a SQLite file, which has one owner: jobs that are
+// marked as running when it starts are those of a process that died.
+type soleOwner struct {
+	*river.Client[*sql.Tx]
+	store *Store
+}
+
+func (o soleOwner) Start(ctx context.Context) error {
+	if _, err := o.store.db.writer.ExecContext(ctx,
+		"UPDATE river_job SET state = 'available' WHERE state = 'running'"); err != nil {
+		return fmt.Errorf("take over running jobs: %w", err)
+	}
+	return o.Client.Start(ctx)
+}
+
+// quietSQLite is River's SQLite driver without its table of notifications,
+// which is written at each insert and polled: the one process that owns the
+// file tells itself.
+type quietSQLite struct {
+	*riversqlite.Driver
+	hub *hub
+}
+
+func (d quietSQLite) SupportsListenNotify() bool { return false }
+
+func (d quietSQLite) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
+	return &hubListener{hub: d.hub}
+}
+
+// insertTopic and insertPayload are what River's producer understands as "look
+// for jobs".
+const (
+	insertTopic   = "river_insert"
+	insertPayload = `{"queue": "` + river.QueueDefault + `"}`
+)
+
+// hubListener is a riverdriver.Listener fed by the hub.
+type hubListener struct {
+	hub    *hub
+	wakes  <-chan struct{}
+	cancel func()
+}
+
+func (l *hubListener) Connect(context.Context) error {
+	if l.cancel != nil {
+		return errors.New("already connected")
+	}
+	l.wakes, l.cancel = l.hub.subscribe(TopicJobs)
+	return nil
+}
+
+func (l *hubListener) Close(context.Context) error {
+	if l.cancel != nil {
+		l.cancel()
+		l.cancel = nil
+	}
+	return nil
+}
+
+func (l *hubListener) Listen(context.Context, string) error   { return nil }
+func (l *hubListener) Unlisten(context.Context, string) error { return nil }
+func (l *hubListener) Ping(context.Context) error             { return nil }
+func (l *hubListener) Schema() string                         { return "" }
+func (l *hubListener) SetAfterConnectExec(string)             {}
+
+func (l *hubListener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-l.wakes:
+		return &riverdriver.Notification{Topic: insertTopic, Payload: insertPayload}, nil
+	}
+}
+
+// quieter drops a library's news, which would fill the first lines of a start.
+func quieter(l *slog.Logger) *slog.Logger {
+	return slog.New(&atLeast{l.Handler(), slog.LevelWarn})
+}
+
+type atLeast struct {
+	slog.Handler
+	level slog.Level
+}
+
+func (h *atLeast) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= h.level && h.Handler.Enabled(ctx, l)
+}
+
+func (h *atLeast) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &atLeast{h.Handler.WithAttrs(attrs), h.level}
+}
+
+func (h *atLeast) WithGroup(name string) slog.Handler {
+	return &atLeast{h.Handler.WithGroup(name), h.level}
+}

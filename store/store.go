@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/uptrace/bun"
+
+	"ferrule/migrations"
+)
+
+// Config says where the database is.
+type Config struct {
+	// DSN is sqlite:///absolute/path or postgresql://user@host/database.
+	DSN string
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+	// Now defaults to time.Now; what the store dates is dated by it.
+	Now func() time.Time
+}
+
+// Store is an open database. All its methods may be called at the same time.
+type Store struct {
+	reads
+	db      *database
+	builder *bun.DB
+	jobs    *river.Client[*sql.Tx] // inserts only
+	hub     *hub
+	logger  *slog.Logger
+	now     func() time.Time
+	lastID  *atomic.Int64
+
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// reads are the methods that *Store and *Tx have in common.
+type reads struct {
+	c       conn
+	builder *bun.DB
+}
+
+// Tx is one transaction of Store.Write.
+type Tx struct {
+	reads
+	store *Store
+	tx    *sql.Tx
+	wakes []Topic
+}
+
+// Open connects; it creates nothing but, with SQLite, the file.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	db, err := openDatabase(ctx, cfg.DSN)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		db: db, builder: bun.NewDB(db.writer, db.bun), hub: newHub(),
+		logger: cfg.Logger, now: cfg.Now, lastID: new(atomic.Int64),
+	}
+	s.reads = reads{c: conn{db.dialect, db.reader}, builder: s.builder}
+	if s.jobs, err = newInserter(db, cfg.Logger); err != nil {
+		return nil, errors.Join(err, db.close())
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	if db.pool != nil {
+		s.running.Go(func() { s.listen(background) })
+	}
+	return s, nil
+}
+
+// Migrate brings the schema to the newest version. Several processes may call
+// it at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	return s.db.exclusively(ctx, func() error {
+		if err := migrations.Up(ctx, s.db.writer, s.db.name); err != nil {
+			return err
+		}
+		return s.migrateJobs(ctx)
+	})
+}
+
+// Ping checks that the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.db.reader.PingContext(ctx); err != nil {
+		return fmt.Errorf("reach the database: %w", err)
+	}
+	return nil
+}
+
+// Close ends all connections; nobody may use the store any more.
+func (s *Store) Close() error {
+	s.stop()
+	s.running.Wait()
+	return s.db.close()
+}
+
+type writing struct{}
+
+// errNested saves from waiting for oneself: SQLite has one writer.
+var errNested = errors.New("store: Write within Write; pass the Tx on instead")
+
+// The pauses between tries of a transaction that the engine turned down.
+const (
+	mostTries  = 10
+	firstPause = 2 * time.Millisecond
+	mostPause  = 250 * time.Millisecond
+)
+
+// Write runs f in one transaction and, where the engine turns the transaction
+// down for the sake of another, runs f again from the start. What the
+// transaction woke is woken after its commit.
+func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
+	if ctx.Value(writing{}) != nil {
+		return errNested
+	}
+	inner := context.WithValue(ctx, writing{}, true)
+	pause := firstPause
+	for try := 1; ; try++ {
+		wakes, err := s.once(inner, f)
+		if err == nil {
+			s.hub.wake(wakes...)
+			return nil
+		}
+		if !s.db.retryable(err) || try == mostTries {
+			return err
+		}
+		s.logger.DebugContext(ctx, "transaction runs again", "try", try, "error", err)
+		timer := time.NewTimer(pause/2 + rand.N(pause/2))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(ctx.Err(), err)
+		case <-timer.C:
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) error) ([]Topic, error) {
+	sqlTx, err := s.db.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("begin a transaction: %w", err)
+	}
+	defer sqlTx.Rollback() //nolint:errcheck // after a commit it does nothing
+	tx := &Tx{reads: reads{c: conn{s.db.dialect, sqlTx}, builder: s.builder}, store: s, tx: sqlTx}
+	if err := f(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := tx.announce(ctx); err != nil {
+		return nil, err
+	}
+	if err := sqlTx.Commit(); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	return tx.wakes, nil
+}
+
+func (tx *Tx) now() time.Time { return tx.store.now().UTC().Truncate(time.Microsecond) }
+
+// newID is a key that grows with time: microseconds, ten random bits, and
+// never twice the same in one process.
+func (tx *Tx) newID() int64 {
+	fresh := tx.store.now().UnixMicro()<<10 | rand.Int64N(1<<10)
+	for {
+		last := tx.store.lastID.Load()
+		next := max(fresh, last+1)
+		if tx.store.lastID.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}
