@@ -119,6 +119,7 @@ func find(method, escapedPath string) (route, bool) {
 func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, to route) *http.Request {
 	out := (&http.Request{
 		Method: r.Method, URL: &url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}, Header: http.Header{},
+		Host: r.Host, // links in the answer lead back here
 	}).WithContext(ctx)
 	for _, name := range headers {
 		if values, ok := r.Header[name]; ok {
