@@ -133,8 +133,8 @@ func awaitHeartbeat(r *run, _ task) (verdict, error) {
 	return stay, nil
 }
 
-func heartbeatCame(_ *run, _ task, e metal.InboxEntry) (verdict, error) {
-	if e.Kind != metal.InboxHeartbeat {
+func heartbeatCame(r *run, _ task, e metal.InboxEntry) (verdict, error) {
+	if e.Kind != metal.InboxHeartbeat || r.node.Maintenance {
 		return stay, nil
 	}
 	return done, nil

@@ -1,0 +1,280 @@
+package runner_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ferrule/conductor/runner"
+	"ferrule/metal"
+)
+
+func fakeNode() metal.Node {
+	return metal.Node{
+		UUID: "node-1", Driver: "fake-hardware", ProvisionState: metal.Enroll,
+		DriverInfo: metal.EmptyObject, DriverInternalInfo: metal.EmptyObject, Properties: metal.EmptyObject,
+		InstanceInfo: metal.EmptyObject,
+	}
+}
+
+func redfishNode() metal.Node {
+	n := fakeNode()
+	n.Driver, n.InspectInterface, n.DeployInterface = "redfish", "agent", "direct"
+	n.DriverInfo = metal.ToJSON(map[string]string{
+		"redfish_address": "https://127.0.0.1", "deploy_kernel": "http://127.0.0.1/k", "deploy_ramdisk": "http://127.0.0.1/r",
+	})
+	return n
+}
+
+func withImage(n *metal.Node) {
+	n.InstanceInfo = metal.ToJSON(map[string]string{
+		"image_source": "http://127.0.0.1/image.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": strings.Repeat("a", 64),
+		"configdrive": metal.NodeSecretRef("node-1", "instance_info/configdrive"),
+	})
+}
+
+func TestLifeOfAFakeNode(t *testing.T) {
+	s := newSim(t, fakeNode())
+	s.verb(metal.VerbManage, "")
+	s.must(metal.Manageable)
+	s.verb(metal.VerbInspect, "")
+	s.must(metal.Manageable)
+	s.verb(metal.VerbProvide, "")
+	s.must(metal.Available)
+	s.verb(metal.VerbActive, "")
+	s.must(metal.Active)
+	s.verb(metal.VerbDeleted, "")
+	s.must(metal.Available)
+}
+
+func TestLifeOfARedfishNode(t *testing.T) {
+	s := newSim(t, redfishNode())
+	s.verb(metal.VerbManage, "")
+	s.must(metal.Manageable)
+
+	s.verb(metal.VerbInspect, "")
+	s.must(metal.InspectWait)
+	if s.world.Node.Reservation != nil {
+		t.Error("the node is locked while it waits for the ramdisk")
+	}
+	s.post(metal.InboxInspection, metal.InspectionPayload{
+		Inventory:  `{"interfaces":[{"name":"eth0","mac_address":"52:54:00:00:00:01"},{"name":"eth1","mac_address":"52:54:00:00:00:02"}],"cpu":{"architecture":"x86_64"}}`,
+		PluginData: `{"error":null}`,
+	})
+	s.run()
+	s.must(metal.Manageable)
+	if len(s.world.Ports) != 2 || s.world.Node.Properties.Text("cpu_arch") != "x86_64" {
+		t.Errorf("ports %v, properties %s", s.world.Ports, s.world.Node.Properties)
+	}
+
+	s.verb(metal.VerbProvide, "")
+	s.beatUntil(metal.Available)
+
+	withImage(&s.world.Node)
+	s.verb(metal.VerbActive, "")
+	s.beatUntil(metal.Active)
+	if got := text(s.world.Node.PowerState); got != "power on" {
+		t.Errorf("an active node is %q", got)
+	}
+
+	s.verb(metal.VerbDeleted, "")
+	s.beatUntil(metal.Available)
+	if s.world.Node.InstanceInfo != metal.EmptyObject {
+		t.Errorf("the instance is remembered: %s", s.world.Node.InstanceInfo)
+	}
+	if ref := metal.NodeSecretRef("node-1", "instance_info/configdrive"); !slices.Contains(s.dropped, ref) {
+		t.Error("the config drive outlives the instance")
+	}
+	if len(s.tokens) != 4 {
+		t.Errorf("%d boots of the ramdisk have %d tokens", 4, len(s.tokens))
+	}
+}
+
+func TestStepsRunByPriority(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Manageable
+	s := newSim(t, n)
+	s.verb(metal.VerbProvide, "")
+	s.beatUntil(metal.Available)
+	var steps []string
+	for _, o := range s.sent {
+		var a metal.RamdiskCallArgs
+		if o.Request.Operation == metal.RamdiskCall {
+			decode(t, o.Request.ArgsJSON, &a)
+			if step, ok := a.Params["step"].(map[string]any); ok {
+				steps = append(steps, step["step"].(string))
+			}
+		}
+	}
+	if want := []string{"erase_devices_metadata", "erase_devices"}; !slices.Equal(steps, want) {
+		t.Errorf("steps ran as %v, not %v", steps, want)
+	}
+}
+
+func TestARestartIsOffThenOn(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Active
+	s := newSim(t, n)
+	s.open(metal.AxisPower, string(metal.Rebooting), "")
+	if got := s.powers(); !slices.Equal(got, []metal.PowerState{metal.PowerOff, metal.PowerOn}) {
+		t.Errorf("power actions: %v", got)
+	}
+	s.must(metal.Active)
+}
+
+func TestAFailedVerifyEndsInEnrollWithItsReason(t *testing.T) {
+	s := newSim(t, redfishNode())
+	obey := s.answer
+	s.answer = func(o runner.Order) metal.CommandResult {
+		if o.Request.Operation == metal.PowerGet {
+			return refused(metal.CodeAuthFailed, "the BMC 127.0.0.1 refuses the password")
+		}
+		return obey(o)
+	}
+	s.verb(metal.VerbManage, "")
+	s.must(metal.Enroll)
+	if n := s.world.Node; n.TargetProvisionState != metal.NoState || !strings.Contains(text(n.LastError), "refuses the password") {
+		t.Errorf("target %q, last_error %s", n.TargetProvisionState, text(n.LastError))
+	}
+}
+
+func TestAnUnknownPowerOutcomeIsSettledByAskingForTheStateAgain(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Active
+	s := newSim(t, n)
+	first := true
+	obey := s.answer
+	s.answer = func(o runner.Order) metal.CommandResult {
+		if o.Request.Operation == metal.PowerSet && first {
+			first = false
+			return refused(metal.CodeOutcomeUnknown, "the agent was killed while it acted")
+		}
+		return obey(o)
+	}
+	s.open(metal.AxisPower, string(metal.PowerOff), "")
+	s.must(metal.Active)
+	if got := text(s.world.Node.PowerState); got != "power off" {
+		t.Errorf("power state %q", got)
+	}
+}
+
+func TestAWaitTimesOut(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Manageable
+	s := newSim(t, n)
+	s.verb(metal.VerbProvide, "")
+	s.must(metal.CleanWait)
+	s.world.Now = s.world.Now.Add(2 * time.Hour)
+	s.post(metal.InboxTimer, s.timers[len(s.timers)-1])
+	s.run()
+	s.must(metal.CleanFailed)
+	if !strings.Contains(text(s.world.Node.LastError), "Timeout reached") {
+		t.Errorf("last_error %s", text(s.world.Node.LastError))
+	}
+}
+
+func TestATimerOfAPastWaitDoesNothing(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Manageable
+	s := newSim(t, n)
+	s.verb(metal.VerbProvide, "")
+	s.world.Now = s.world.Now.Add(50 * time.Minute)
+	s.beat()
+	s.must(metal.CleanWait)
+	s.world.Now = s.world.Now.Add(20 * time.Minute)
+	for _, timer := range s.timers {
+		s.post(metal.InboxTimer, timer)
+	}
+	s.run()
+	s.must(metal.CleanWait)
+}
+
+func TestAbortOfAWait(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Manageable
+	s := newSim(t, n)
+	s.verb(metal.VerbProvide, "")
+	s.must(metal.CleanWait)
+	s.post(metal.InboxVerb, metal.VerbPayload{Verb: "abort", OperationID: s.world.Operations[0].ID})
+	s.run()
+	s.must(metal.CleanFailed)
+	if n := s.world.Node; n.Maintenance || n.Fault != nil || !strings.Contains(text(n.LastError), "aborted") {
+		t.Errorf("maintenance %v, fault %s, last_error %s", n.Maintenance, text(n.Fault), text(n.LastError))
+	}
+}
+
+func TestAFailedCleanStepPutsTheNodeInMaintenance(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Manageable
+	s := newSim(t, n)
+	obey := s.answer
+	s.answer = func(o runner.Order) metal.CommandResult {
+		var a metal.RamdiskCallArgs
+		if o.Request.Operation == metal.RamdiskCall {
+			decode(t, o.Request.ArgsJSON, &a)
+			if a.Command == "" {
+				c := s.lastStep("FAILED")
+				c.Error = map[string]any{"message": "the disk is frozen"}
+				return ok(metal.RamdiskCallResult{Commands: []metal.RamdiskCommand{c}})
+			}
+		}
+		return obey(o)
+	}
+	s.verb(metal.VerbProvide, "")
+	s.beatUntil(metal.CleanFailed)
+	if n := s.world.Node; !n.Maintenance || text(n.Fault) != metal.FaultClean || !strings.Contains(text(n.LastError), "frozen") {
+		t.Errorf("maintenance %v, fault %s, last_error %s", n.Maintenance, text(n.Fault), text(n.LastError))
+	}
+}
+
+func TestAHeartbeatDuringASendIsNotLost(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Manageable
+	s := newSim(t, n)
+	s.verb(metal.VerbProvide, "")
+	s.answer = nil
+	s.beat() // asks for the steps, unanswered yet
+	obey := s.obey
+	for range 20 {
+		if s.world.Node.ProvisionState == metal.Available {
+			break
+		}
+		held := s.held
+		s.held = nil
+		s.post(metal.InboxHeartbeat, metal.HeartbeatPayload{}) // the step has ended before its command's answer came
+		for _, o := range held {
+			s.reply(o, obey(o))
+		}
+		s.run()
+	}
+	s.must(metal.Available)
+}
+
+func TestPowerSeenAtTheBMCIsBelieved(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Active
+	s := newSim(t, n)
+	s.post(metal.InboxPower, metal.PowerPayload{State: metal.PowerOff})
+	s.run()
+	if got := text(s.world.Node.PowerState); got != "power off" {
+		t.Fatalf("power state %q", got)
+	}
+	for i := 1; i <= 3; i++ {
+		s.post(metal.InboxPower, metal.PowerPayload{ErrorCode: metal.CodeUnreachable, Failures: i})
+	}
+	s.run()
+	if n := s.world.Node; text(n.PowerState) != "power off" || n.Maintenance {
+		t.Errorf("a BMC away for a moment: power %s, maintenance %v", text(n.PowerState), n.Maintenance)
+	}
+	s.post(metal.InboxPower, metal.PowerPayload{ErrorCode: metal.CodeUnreachable, Failures: 4, Message: "no route"})
+	s.run()
+	if n := s.world.Node; n.PowerState != nil || !n.Maintenance || text(n.Fault) != metal.FaultPower {
+		t.Errorf("a BMC away for good: power %s, fault %s", text(n.PowerState), text(n.Fault))
+	}
+	s.post(metal.InboxPower, metal.PowerPayload{State: metal.PowerOn})
+	s.run()
+	if n := s.world.Node; text(n.PowerState) != "power on" || n.Maintenance || n.Fault != nil {
+		t.Errorf("a BMC that came back: power %s, fault %s", text(n.PowerState), text(n.Fault))
+	}
+}

@@ -1,0 +1,104 @@
+package conductor
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/riverqueue/river"
+
+	"ferrule/conductor/runner"
+	"ferrule/metal"
+	"ferrule/store"
+)
+
+// The power watch is the agent's: it reads the power of each node it holds a
+// lease for and reports what changes. The conductor only renews the leases.
+
+const (
+	watchLease = 20 * time.Minute
+	watchRenew = 8 * time.Minute
+	watchPage  = 500
+)
+
+// watchArgs is the periodic job that renews all leases.
+type watchArgs struct{}
+
+// Kind names the job.
+func (watchArgs) Kind() string { return "watch" }
+
+type watchWorker struct {
+	river.WorkerDefaults[watchArgs]
+	conductor *Conductor
+}
+
+// Work implements river.Worker.
+func (w *watchWorker) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
+	c := w.conductor
+	if c.Config.Conductor.SyncPowerStateInterval <= 0 {
+		return nil
+	}
+	q := store.NodeQuery{IncludeChildren: true, Page: store.Page{Limit: watchPage}}
+	for {
+		nodes, err := c.Store.Nodes(ctx, q)
+		if err != nil {
+			return err
+		}
+		if err := c.watchAll(ctx, nodes); err != nil {
+			return err
+		}
+		if len(nodes) < watchPage {
+			return nil
+		}
+		q.Marker = nodes[len(nodes)-1].UUID
+	}
+}
+
+func (c *Conductor) watchAll(ctx context.Context, nodes []metal.Node) error {
+	return c.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for i := range nodes {
+			n := &nodes[i]
+			if metal.HostOf(n.Driver) == metal.HostedHere || n.ProvisionState.Is(metal.Enroll, metal.Verifying) {
+				continue
+			}
+			agent, err := c.agents.agentFor(ctx, n)
+			if err != nil || agent == "" {
+				continue
+			}
+			if err := c.watch(ctx, tx, n, agent); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// watchAfter leases a node as soon as it has been verified.
+func (c *Conductor) watchAfter(ctx context.Context, tx *store.Tx, before, after *metal.Node, agent string) error {
+	verified := before.ProvisionState.Is(metal.Verifying) && after.ProvisionState.Is(metal.Manageable)
+	if !verified || agent == metal.LocalAgent || agent == "" || c.Config.Conductor.SyncPowerStateInterval <= 0 {
+		return nil
+	}
+	return c.watch(ctx, tx, after, agent)
+}
+
+func (c *Conductor) watch(ctx context.Context, tx *store.Tx, n *metal.Node, agent string) error {
+	req, err := metal.BMCRequest(n, metal.PowerGet)
+	if err != nil {
+		return nil //nolint:nilerr // a node without a usable BMC is not watched
+	}
+	req.ArgsJSON = []byte(metal.ToJSON(metal.WatchArgs{
+		IntervalSeconds: int(c.watchInterval().Seconds()), LeaseSeconds: int(watchLease.Seconds()),
+	}))
+	return c.orderAs(ctx, tx, n.UUID, metal.KindWatch, runner.Order{
+		ID: uuid.NewString(), AgentID: agent, Request: req, Expires: time.Now().Add(watchLease),
+	})
+}
+
+// watchInterval is the agent's own where it is configured, else Ironic's.
+func (c *Conductor) watchInterval() time.Duration {
+	if c.Config.IsSet("siteagent", "watch_interval") {
+		return c.Config.SiteAgent.WatchInterval
+	}
+	return c.Config.Conductor.SyncPowerStateInterval
+}
