@@ -18,15 +18,12 @@ const (
 	NoMeaning Status = "no meaning here"
 )
 
-// unset is the default of an option that has none.
-const unset = "<unset>"
-
 // Option is one row of the catalogue.
 type Option struct {
 	Section string
 	Name    string
 	Type    string // as in options.tsv: bool, int(1..), string(a|b), list, ...
-	Default string // as it would stand in the file; <…> where it depends on the machine
+	Default string // as it would stand in the file; <…> for none, or where the machine decides
 	Status  Status
 	Note    string // what it does, or why it does nothing
 	// Own marks an option that Ironic does not have.

@@ -2,6 +2,7 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,15 +31,15 @@ const ironicLimit = 2 * time.Minute
 func RealIronic(t testing.TB, conf string) *IronicServer {
 	t.Helper()
 	python := Venv(t, Ironic)
-	dir, err := os.MkdirTemp("", "ferrule-ironic-")
+	// Removed by the process's supervisor, even when the test is killed.
+	dir, err := os.MkdirTemp("", "ferrule-ironic-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &IronicServer{Dir: dir, Log: filepath.Join(dir, "ironic.log")}
 	process, err := server.start(t.Context(), python, conf)
 	if err != nil {
-		os.RemoveAll(dir)
-		t.Fatalf("real Ironic: %v", err)
+		t.Fatalf("real Ironic: %v", errors.Join(err, os.RemoveAll(dir)))
 	}
 	t.Cleanup(process.stop)
 	err = process.await(t.Context(), ironicLimit, func() bool { return server.ready(t.Context()) })

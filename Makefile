@@ -1,0 +1,54 @@
+# Every target is described by the comment after "##"; `make help` prints them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# What tests need and take long to make is kept here between runs, by version.
+export FERRULE_CACHE ?= $(if $(HOME),$(HOME),/root)/.cache/ferrule
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := $(FERRULE_CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
+
+# Packages with tests that the short run leaves out.
+LONG = $(shell grep -rl --include='*_test.go' 'testing\.Short()' . | xargs -r -n1 dirname | sort -u)
+
+.PHONY: help build demo check lint test env bench generate oracle
+
+help: ## Say what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+build: ## Build the programs into bin/
+	go build -trimpath -o bin/ ./cmd/...
+
+demo: build ## Take three emulated servers through their whole life (ARGS=--keep leaves it running)
+	bin/ferrule demo $(ARGS)
+
+check: ## The inner loop, in seconds: build, vet, lint, short tests
+	go build ./...
+	go vet ./...
+	@$(MAKE) --no-print-directory lint
+	go test -short ./...
+
+lint: $(GOLANGCI) ## Run the linters that .golangci.yml names
+	$(GOLANGCI) run ./...
+
+$(GOLANGCI):
+	mkdir -p $(@D)
+	GOBIN=$(@D)/$(GOLANGCI_VERSION) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	mv $(@D)/$(GOLANGCI_VERSION)/golangci-lint $@
+
+env: ## Install what the tests need of Debian, where it is missing
+	bash compat-tests/env/setup.sh
+
+test: env check ## Everything: what check does, the race detector, the long suites
+	go test -race -short -timeout 15m ./...
+	go test -timeout 35m $(LONG)
+
+bench: build ## Measure beside real Ironic
+	go run ./compat-tests/bench $(ARGS)
+
+oracle: env ## Ask real Ironic every request again and compare
+	ORACLE=all go test -count=1 -timeout 35m ./compat-tests/oracle/...
+
+generate: ## Make generated code and the agent's dependency list anew
+	go generate ./...
+	go test -count=1 -run Dependencies ./internal/archtest -update
