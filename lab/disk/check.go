@@ -21,9 +21,10 @@ type ConfigDrive map[string]string
 // the image is as in the image, and the config drive names the node.
 // needConfigDrive false lets a disk without any config drive boot.
 func (d *Disk) Check(needConfigDrive bool) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.written == nil {
+	d.work.Lock()
+	defer d.work.Unlock()
+	written := d.Written()
+	if written == nil {
 		return errors.New("no image on the disk")
 	}
 	f, err := os.Open(d.path)
@@ -31,19 +32,19 @@ func (d *Disk) Check(needConfigDrive bool) error {
 		return fmt.Errorf("opening the disk: %w", err)
 	}
 	defer f.Close()
-	if len(d.written.Partitions) == 0 {
-		return sameDigest(f, "the image", 0, d.written.Size, d.written.SHA256)
+	if len(written.Partitions) == 0 {
+		return sameDigest(f, "the image", 0, written.Size, written.SHA256)
 	}
 	t, err := bothTables(f, d.size)
 	if err != nil {
 		return err
 	}
-	for _, p := range d.written.Partitions {
+	for _, p := range written.Partitions {
 		if err := checkPartition(f, t, p); err != nil {
 			return err
 		}
 	}
-	return checkConfigDrive(f, t, d.written.NodeUUID, needConfigDrive)
+	return checkConfigDrive(f, t, written.NodeUUID, needConfigDrive)
 }
 
 // bothTables reads the two copies of the GPT and compares them.
@@ -132,10 +133,12 @@ func configDriveOf(f io.ReaderAt, t table) (*iso.Medium, error) {
 }
 
 // ConfigDrive is the content of the config drive on the disk, nil where there
-// is none that can be read.
+// is none that can be read, or while the disk is written.
 func (d *Disk) ConfigDrive() ConfigDrive {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	if !d.work.TryLock() {
+		return nil
+	}
+	defer d.work.Unlock()
 	f, err := os.Open(d.path)
 	if err != nil {
 		return nil

@@ -21,8 +21,8 @@ const (
 // own, or a new one at the end of the disk, whose backup GPT moves there. The
 // partition has 64 MiB where there is room, else what is left.
 func (d *Disk) WriteConfigDrive(volume []byte) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	return d.modify(func(f *os.File) error {
 		t, err := gpt.Read(f, sector, sector)
 		if err != nil {
@@ -81,8 +81,8 @@ func appendPartition(t *gpt.Table, want int64) (*gpt.Partition, error) {
 // FixBackup moves the backup GPT of a smaller image to the end of the disk, as
 // partitioning tools do when they first touch it.
 func (d *Disk) FixBackup() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	return d.modify(func(f *os.File) error {
 		if _, err := readTable(f, 1); errors.Is(err, errNoGPT) {
 			return nil
@@ -98,4 +98,3 @@ func (d *Disk) FixBackup() error {
 		return t.Write(f, d.size)
 	})
 }
-

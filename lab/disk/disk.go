@@ -26,6 +26,8 @@ type Disk struct {
 	path string
 	size int64
 
+	work sync.Mutex // one reads or writes the file at a time
+
 	mu      sync.Mutex
 	written *Written
 }
@@ -65,13 +67,13 @@ func (d *Disk) Size() int64 { return d.size }
 
 // Erase clears the whole disk.
 func (d *Disk) Erase() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	return d.erase()
 }
 
 func (d *Disk) erase() error {
-	d.written = nil
+	d.remember(nil)
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("erasing the disk: %w", err)
@@ -81,10 +83,10 @@ func (d *Disk) erase() error {
 
 // EraseMetadata clears both ends of the disk, where partition tables live.
 func (d *Disk) EraseMetadata() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	return d.modify(func(f *os.File) error {
-		d.written = nil
+		d.remember(nil)
 		zeroes := make([]byte, metadataBytes)
 		_, head := f.WriteAt(zeroes, 0)
 		_, tail := f.WriteAt(zeroes, d.size-metadataBytes)
@@ -102,8 +104,8 @@ func (d *Disk) modify(do func(*os.File) error) error {
 
 // WriteRaw streams a raw image to the disk.
 func (d *Disk) WriteRaw(ctx context.Context, r io.Reader) (Written, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	if err := d.erase(); err != nil {
 		return Written{}, err
 	}
@@ -116,7 +118,7 @@ func (d *Disk) WriteRaw(ctx context.Context, r io.Reader) (Written, error) {
 	if err != nil {
 		return Written{}, fmt.Errorf("writing the image: %w", err)
 	}
-	return d.remember(digest)
+	return d.finish(digest)
 }
 
 // WriteQcow2 converts the qcow2 image in r to the disk.
@@ -129,8 +131,8 @@ func (d *Disk) WriteQcow2(ctx context.Context, r io.ReaderAt) (Written, error) {
 	if err := img.Readable(); err != nil {
 		return Written{}, fmt.Errorf("reading the qcow2 image: %w", err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	if err := d.erase(); err != nil {
 		return Written{}, err
 	}
@@ -145,16 +147,22 @@ func (d *Disk) WriteQcow2(ctx context.Context, r io.ReaderAt) (Written, error) {
 	if _, err := io.Copy(digest, io.NewSectionReader(img, 0, img.Size())); err != nil {
 		return Written{}, fmt.Errorf("reading the qcow2 image: %w", err)
 	}
-	return d.remember(digest)
+	return d.finish(digest)
 }
 
-func (d *Disk) remember(digest *digester) (Written, error) {
+func (d *Disk) finish(digest *digester) (Written, error) {
 	w, err := digest.written()
 	if err != nil {
 		return Written{}, err
 	}
-	d.written = &w
+	d.remember(&w)
 	return w, nil
+}
+
+func (d *Disk) remember(w *Written) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.written = w
 }
 
 // Belongs records for which node the image was written.
@@ -162,25 +170,24 @@ func (d *Disk) Belongs(nodeUUID string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.written != nil {
-		d.written.NodeUUID = nodeUUID
+		w := *d.written
+		w.NodeUUID = nodeUUID
+		d.written = &w
 	}
 }
 
-// Written is what was written last, nil for a disk without an image.
+// Written is what was written last, nil for a disk without an image. It is not
+// to be changed.
 func (d *Disk) Written() *Written {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.written == nil {
-		return nil
-	}
-	w := *d.written
-	return &w
+	return d.written
 }
 
 // Identity is the GUID of the partition table, "" without one.
 func (d *Disk) Identity() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	f, err := os.Open(d.path)
 	if err != nil {
 		return ""
