@@ -79,7 +79,9 @@ func (r *register) Join(_ context.Context, j gateway.Joining) (name trust.AgentN
 			return
 		case code.agentID == "":
 			code.agentID, code.keyHash = j.NewID, j.KeyHash
-			r.agents[j.NewID] = &gateway.Agent{Name: trust.AgentName{ID: j.NewID, Site: code.site}}
+			r.agents[j.NewID] = &gateway.Agent{
+				Name: trust.AgentName{ID: j.NewID, Site: code.site}, Keys: []string{j.KeyHash},
+			}
 		}
 		name = r.agents[code.agentID].Name
 	})
@@ -93,18 +95,18 @@ func (r *register) Agent(_ context.Context, id string) (gateway.Agent, error) {
 	if agent == nil {
 		return gateway.Agent{}, metal.Errorf(metal.NotFound, "no agent %s", id)
 	}
-	return gateway.Agent{Name: agent.Name, Serials: slices.Clone(agent.Serials)}, nil
+	return gateway.Agent{Name: agent.Name, Keys: slices.Clone(agent.Keys)}, nil
 }
 
-func (r *register) AddSerial(_ context.Context, id, serial string) error {
-	r.update(func() { r.agents[id].Serials = append(r.agents[id].Serials, serial) })
+func (r *register) AddKey(_ context.Context, id, key string) error {
+	r.update(func() { r.agents[id].Keys = append(r.agents[id].Keys, key) })
 	return nil
 }
 
-func (r *register) RetireSerialsBefore(_ context.Context, id, serial string) error {
+func (r *register) RetireKeysBefore(_ context.Context, id, key string) error {
 	r.update(func() {
 		agent := r.agents[id]
-		agent.Serials = agent.Serials[max(0, slices.Index(agent.Serials, serial)):]
+		agent.Keys = agent.Keys[max(0, slices.Index(agent.Keys, key)):]
 	})
 	return nil
 }
@@ -125,19 +127,19 @@ func (r *register) SessionClosed(_ context.Context, id, session string) error {
 	return nil
 }
 
-func (r *register) Pending(_ context.Context, id string, after int64) ([]metal.CommandRecord, error) {
+func (r *register) PendingCommands(_ context.Context, id string, after int64, limit int) ([]metal.CommandRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var pending []metal.CommandRecord
 	for _, c := range r.commands {
-		if c.AgentID == id && c.Status != metal.CommandDone && (c.Seq > after || c.Status == metal.CommandQueued) {
+		if c.AgentID == id && c.Status != metal.CommandDone && c.Seq > after && len(pending) < limit {
 			pending = append(pending, c)
 		}
 	}
 	return pending, nil
 }
 
-func (r *register) Sent(_ context.Context, ids []string) error {
+func (r *register) MarkSent(_ context.Context, ids []string) error {
 	r.update(func() {
 		for i := range r.commands {
 			if slices.Contains(ids, r.commands[i].ID) && r.commands[i].Status == metal.CommandQueued {

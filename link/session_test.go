@@ -158,10 +158,10 @@ func TestCertificateIsRenewedWhileConnected(t *testing.T) {
 	}})
 	before := c.Identity()
 	agent := before.AgentID()
-	var serial string
-	p.update(func() { serial = p.agents[agent].Serials[0] })
+	var key string
+	p.update(func() { key = p.agents[agent].Keys[0] })
 	deliveries, _, _ := p.run(c)
-	if !p.await(limit(t), func() bool { s := p.agents[agent].Serials; return len(s) == 1 && s[0] != serial }) {
+	if !p.await(limit(t), func() bool { s := p.agents[agent].Keys; return len(s) == 1 && s[0] != key }) {
 		t.Fatal("the old certificate is still in force")
 	}
 	command := p.command(agent, "")

@@ -53,9 +53,6 @@ func AgentNameOf(cert *x509.Certificate) (AgentName, error) {
 	return name, nil
 }
 
-// Serial is a certificate's serial number as records keep it.
-func Serial(cert *x509.Certificate) string { return cert.SerialNumber.Text(16) }
-
 // AgentCredential is an agent's key with its certificate: what it is known by
 // on the wire, and what it signs with.
 type AgentCredential struct {
@@ -134,16 +131,23 @@ func (a *AgentCredential) SignResult(result metal.CommandResult) (string, error)
 
 // LogValue shows the name and no key.
 func (a *AgentCredential) LogValue() slog.Value {
-	return slog.GroupValue(slog.String("agent", a.name.ID), slog.String("serial", Serial(a.cert)))
+	return slog.GroupValue(slog.String("agent", a.name.ID), slog.String("key", keyFingerprint(a.cert)))
 }
 
 // String shows the name and no key.
 func (a *AgentCredential) String() string { return "agent " + a.name.ID }
 
-// Signer is who signed a message: an agent, by one certificate.
+// Signer is who signed a message or opened a connection: an agent, by one of
+// its keys. Each certificate has a key of its own, so the key's hash stands for
+// the certificate.
 type Signer struct {
-	Agent  AgentName
-	Serial string
+	Agent   AgentName
+	KeyHash string // SHA-256 of the public key, in hex
+}
+
+func signerOf(cert *x509.Certificate) (Signer, error) {
+	name, err := AgentNameOf(cert)
+	return Signer{Agent: name, KeyHash: keyFingerprint(cert)}, err
 }
 
 func (c *CA) openAgentMessage(t messageType, envelope string) ([]byte, Signer, error) {
@@ -155,15 +159,15 @@ func (c *CA) openAgentMessage(t messageType, envelope string) ([]byte, Signer, e
 	if err != nil {
 		return nil, Signer{}, err
 	}
-	name, err := AgentNameOf(cert)
+	signer, err := signerOf(cert)
 	if err != nil {
-		return nil, Signer{}, refuse(RefusedCertificate, err, "signer is no agent of this deployment")
+		return nil, signer, refuse(RefusedCertificate, err, "signer is no agent of this deployment")
 	}
-	return body, Signer{Agent: name, Serial: Serial(cert)}, nil
+	return body, signer, nil
 }
 
 // OpenResult is the result that an agent attests, and who that is. Whether the
-// certificate is still current is for the caller to see.
+// key is still in force is for the caller to see.
 func (c *CA) OpenResult(envelope string) (metal.CommandResult, Signer, error) {
 	var result metal.CommandResult
 	body, signer, err := c.openAgentMessage(typeResult, envelope)

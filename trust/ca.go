@@ -175,7 +175,10 @@ func (c *CA) Bundle() Bundle {
 
 // AgentRequest is a certificate request that has been read and proves that the
 // sender holds its key.
-type AgentRequest struct{ key *ecdsa.PublicKey }
+type AgentRequest struct {
+	key     *ecdsa.PublicKey
+	keyHash string
+}
 
 // ReadAgentRequest reads an agent's certificate request (PEM).
 func ReadAgentRequest(requestPEM string) (AgentRequest, error) {
@@ -194,24 +197,18 @@ func ReadAgentRequest(requestPEM string) (AgentRequest, error) {
 	if !ok || key.Curve != elliptic.P256() {
 		return AgentRequest{}, refuse(RefusedMalformed, nil, "certificate request must be for an ECDSA P-256 key")
 	}
-	return AgentRequest{key: key}, nil
+	sum := sha256.Sum256(request.RawSubjectPublicKeyInfo)
+	return AgentRequest{key: key, keyHash: hex.EncodeToString(sum[:])}, nil
 }
 
 // KeyHash is the SHA-256 of the key to be certified, in hex: by it a repeated
 // request is known.
-func (r AgentRequest) KeyHash() string {
-	der, err := x509.MarshalPKIXPublicKey(r.key)
-	if err != nil {
-		return "" // a parsed P-256 key always marshals
-	}
-	sum := sha256.Sum256(der)
-	return hex.EncodeToString(sum[:])
-}
+func (r AgentRequest) KeyHash() string { return r.keyHash }
 
 // IssueAgent certifies an agent's key; the certificate is PEM.
-func (c *CA) IssueAgent(name AgentName, request AgentRequest) (certPEM, serial string, err error) {
+func (c *CA) IssueAgent(name AgentName, request AgentRequest) (certPEM string, err error) {
 	if name.ID == "" {
-		return "", "", errors.New("issue agent's certificate: no agent id")
+		return "", errors.New("issue agent's certificate: no agent id")
 	}
 	now := c.now()
 	cert, err := c.tls.issue(&x509.Certificate{
@@ -223,9 +220,9 @@ func (c *CA) IssueAgent(name AgentName, request AgentRequest) (certPEM, serial s
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, request.key)
 	if err != nil {
-		return "", "", fmt.Errorf("issue certificate of agent %s: %w", name.ID, err)
+		return "", fmt.Errorf("issue certificate of agent %s: %w", name.ID, err)
 	}
-	return certificateToPEM(cert.Raw), Serial(cert), nil
+	return certificateToPEM(cert.Raw), nil
 }
 
 func (i issuer) issue(template *x509.Certificate, key *ecdsa.PublicKey) (*x509.Certificate, error) {

@@ -101,9 +101,9 @@ type Secrets interface {
 
 // Releases is what the release of secrets needs to know and to remember.
 type Releases interface {
-	// CertificateCurrent reports whether the agent has not been removed and
-	// serial is one of its certificates in force.
-	CertificateCurrent(ctx context.Context, agentID, serial string) (bool, error)
+	// KeyInForce reports whether the agent has not been removed and the key is
+	// one of those in force for it.
+	KeyInForce(ctx context.Context, agentID, keyHash string) (bool, error)
 	// Command is the record of a command, or metal.NotFound.
 	Command(ctx context.Context, id string) (metal.CommandRecord, error)
 	// UseRequestID marks the id used, to be remembered until then, and reports
@@ -189,12 +189,12 @@ func (r *Releaser) checkSender(ctx context.Context, sessionAgent string, signer 
 	if age > deliveryLife || age < -deliveryLife {
 		return refuse(RefusedExpired, nil, "secret request is dated %s; check the clocks", request.IssuedAt.UTC().Format(time.RFC3339))
 	}
-	current, err := r.releases.CertificateCurrent(ctx, signer.Agent.ID, signer.Serial)
+	inForce, err := r.releases.KeyInForce(ctx, signer.Agent.ID, signer.KeyHash)
 	if err != nil {
-		return fmt.Errorf("look up certificate of agent %s: %w", signer.Agent.ID, err)
+		return fmt.Errorf("look up key of agent %s: %w", signer.Agent.ID, err)
 	}
-	if !current {
-		return refuse(RefusedRevoked, nil, "certificate %s of agent %s is no longer in force", signer.Serial, signer.Agent.ID)
+	if !inForce {
+		return refuse(RefusedRevoked, nil, "certificate of agent %s is no longer in force", signer.Agent.ID)
 	}
 	return nil
 }

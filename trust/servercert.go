@@ -142,12 +142,11 @@ func AgentOf(state *tls.ConnectionState) (Signer, error) {
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return Signer{}, refuse(RefusedCertificate, nil, "no client certificate was presented")
 	}
-	leaf := state.VerifiedChains[0][0]
-	name, err := AgentNameOf(leaf)
+	signer, err := signerOf(state.VerifiedChains[0][0])
 	if err != nil {
-		return Signer{}, refuse(RefusedCertificate, err, "client certificate is not an agent's")
+		return signer, refuse(RefusedCertificate, err, "client certificate is not an agent's")
 	}
-	return Signer{Agent: name, Serial: Serial(leaf)}, nil
+	return signer, nil
 }
 
 // LinkClientTLS is the TLS side of an enrolled agent.

@@ -13,8 +13,6 @@ import (
 	"ferrule/trust"
 )
 
-func (a Agent) holds(serial string) bool { return slices.Contains(a.Serials, serial) }
-
 type agentHandler func(w http.ResponseWriter, r *http.Request, from trust.Signer) error
 
 // forAgent lets pass agents whose certificate is in force.
@@ -41,17 +39,17 @@ func (g *Gateway) admit(ctx context.Context, from trust.Signer) error {
 	if err != nil {
 		return fmt.Errorf("look up agent %s: %w", from.Agent.ID, err)
 	}
-	switch slices.Index(agent.Serials, from.Serial) {
+	switch slices.Index(agent.Keys, from.KeyHash) {
 	case -1:
 		return &trust.Refusal{
 			Code: link.ProblemSuperseded,
-			Text: "certificate " + from.Serial + " of agent " + from.Agent.ID + " is no longer in force",
+			Text: "this certificate of agent " + from.Agent.ID + " is no longer in force",
 		}
 	case 0:
 		return nil
 	}
-	if err := g.Agents.RetireSerialsBefore(ctx, from.Agent.ID, from.Serial); err != nil {
-		return fmt.Errorf("retire certificates of agent %s: %w", from.Agent.ID, err)
+	if err := g.Agents.RetireKeysBefore(ctx, from.Agent.ID, from.KeyHash); err != nil {
+		return fmt.Errorf("retire keys of agent %s: %w", from.Agent.ID, err)
 	}
 	return nil
 }
@@ -78,7 +76,7 @@ func (g *Gateway) enroll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("spend join code: %w", err)
 	}
-	certificate, err := g.certify(r.Context(), name, request)
+	certificate, err := g.CA.IssueAgent(name, request)
 	if err != nil {
 		return err
 	}
@@ -98,22 +96,13 @@ func (g *Gateway) renew(w http.ResponseWriter, r *http.Request, from trust.Signe
 	if err != nil {
 		return err
 	}
-	certificate, err := g.certify(r.Context(), from.Agent, request)
+	certificate, err := g.CA.IssueAgent(from.Agent, request)
 	if err != nil {
 		return err
 	}
+	if err := g.Agents.AddKey(r.Context(), from.Agent.ID, request.KeyHash()); err != nil {
+		return fmt.Errorf("record new key of agent %s: %w", from.Agent.ID, err)
+	}
 	writeJSON(w, http.StatusOK, link.RenewAnswer{Certificate: certificate, Bundle: g.CA.Bundle()})
 	return nil
-}
-
-// certify issues a certificate and puts it in force.
-func (g *Gateway) certify(ctx context.Context, name trust.AgentName, request trust.AgentRequest) (string, error) {
-	certificate, serial, err := g.CA.IssueAgent(name, request)
-	if err != nil {
-		return "", err
-	}
-	if err := g.Agents.AddSerial(ctx, name.ID, serial); err != nil {
-		return "", fmt.Errorf("record certificate of agent %s: %w", name.ID, err)
-	}
-	return certificate, nil
 }

@@ -25,7 +25,7 @@ func (g *Gateway) result(w http.ResponseWriter, r *http.Request, from trust.Sign
 			Text: fmt.Sprintf("result is signed by agent %q in the session of %q", signer.Agent.ID, from.Agent.ID),
 		}
 	}
-	if signer.Serial != from.Serial {
+	if signer.KeyHash != from.KeyHash {
 		if err := g.admit(r.Context(), signer); err != nil {
 			return err
 		}

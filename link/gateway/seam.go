@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ferrule/link"
@@ -11,14 +12,14 @@ import (
 
 // Agent is what the register knows of an agent that has joined.
 type Agent struct {
-	Name    trust.AgentName
-	Serials []string // of its certificates in force, oldest first
+	Name trust.AgentName
+	Keys []string // hashes of its keys in force, oldest first
 }
 
 // Joining is an attempt to join.
 type Joining struct {
 	SecretHash string // trust.JoinSecretHash of what was sent
-	KeyHash    string // of the key to be certified
+	KeyHash    string // of the key to be certified: the agent's first in force
 	NewID      string // the id to give to an agent that is new
 	Hello      link.Hello
 	At         time.Time
@@ -34,10 +35,10 @@ type Agents interface {
 	// Agent is the agent with this id; metal.NotFound where it never was or has
 	// been removed.
 	Agent(ctx context.Context, id string) (Agent, error)
-	// AddSerial puts another certificate in force beside those that are.
-	AddSerial(ctx context.Context, agentID, serial string) error
-	// RetireSerialsBefore ends those that were added before this one.
-	RetireSerialsBefore(ctx context.Context, agentID, serial string) error
+	// AddKey puts another key in force beside those that are.
+	AddKey(ctx context.Context, agentID, keyHash string) error
+	// RetireKeysBefore ends those that were added before this one.
+	RetireKeysBefore(ctx context.Context, agentID, keyHash string) error
 }
 
 // Sessions hears of agents that come and go: they are conductors to clients.
@@ -54,11 +55,12 @@ type Sessions interface {
 
 // Commands is where commands come from.
 type Commands interface {
-	// Pending are the agent's commands that are not done and either come after
-	// the cursor or were never sent, in the order of Seq.
-	Pending(ctx context.Context, agentID string, after int64) ([]metal.CommandRecord, error)
-	// Sent notes that the commands were handed to a stream.
-	Sent(ctx context.Context, ids []string) error
+	// PendingCommands are the agent's commands that are not done and come after
+	// the cursor, at most limit, in the order of Seq; and that is the order in
+	// which they were committed, so that a cursor passes none by.
+	PendingCommands(ctx context.Context, agentID string, afterSeq int64, limit int) ([]metal.CommandRecord, error)
+	// MarkSent notes that the commands were handed to a stream.
+	MarkSent(ctx context.Context, ids []string) error
 	// Subscribe gives a channel that is readable after a command for the agent
 	// was committed, until stop is called. It may miss some: there is a poll.
 	Subscribe(agentID string) (wake <-chan struct{}, stop func())
@@ -91,8 +93,8 @@ type releases struct {
 	agents Agents
 }
 
-// CertificateCurrent implements trust.Releases.
-func (r releases) CertificateCurrent(ctx context.Context, agentID, serial string) (bool, error) {
+// KeyInForce implements trust.Releases.
+func (r releases) KeyInForce(ctx context.Context, agentID, keyHash string) (bool, error) {
 	agent, err := r.agents.Agent(ctx, agentID)
 	if metal.ReasonOf(err) == metal.NotFound {
 		return false, nil
@@ -100,5 +102,5 @@ func (r releases) CertificateCurrent(ctx context.Context, agentID, serial string
 	if err != nil {
 		return false, err
 	}
-	return agent.holds(serial), nil
+	return slices.Contains(agent.Keys, keyHash), nil
 }

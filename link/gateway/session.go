@@ -27,10 +27,8 @@ var (
 // lineTimeout is how long a peer may take to accept a line.
 const lineTimeout = 15 * time.Second
 
-// resumeOverlap is how far before the agent's cursor a session begins.
-// Sequence numbers are drawn before the commit, so a lower one may become
-// visible after a higher one was sent. What comes twice is known to the agent.
-const resumeOverlap = 1000
+// pendingBatch is how many commands are read at once.
+const pendingBatch = 100
 
 // session is one agent's stream.
 type session struct {
@@ -134,7 +132,7 @@ func resumeCursor(r *http.Request) (int64, error) {
 	if err != nil || after < 0 {
 		return 0, malformed(err, "the resume cursor is not a number")
 	}
-	return max(0, after-resumeOverlap), nil
+	return after, nil
 }
 
 // lineWriter writes whole lines and sees that they leave.
@@ -196,28 +194,32 @@ func (g *Gateway) stream(ctx context.Context, s *session) error {
 	}
 }
 
+// sendPending sends what is queued behind the session's cursor.
 func (g *Gateway) sendPending(ctx context.Context, s *session) error {
-	pending, err := g.Commands.Pending(ctx, s.from.Agent.ID, s.after)
-	if err != nil {
-		return fmt.Errorf("read commands: %w", err)
-	}
-	var sent []string
-	for _, command := range pending {
-		failpoint.Hit("gateway-before-send")
-		if err := s.write(link.Line{Seq: command.Seq, Envelope: command.Envelope}); err != nil {
-			return err
+	for {
+		pending, err := g.Commands.PendingCommands(ctx, s.from.Agent.ID, s.after, pendingBatch)
+		if err != nil {
+			return fmt.Errorf("read commands: %w", err)
 		}
-		s.after = max(s.after, command.Seq)
-		if command.Status == metal.CommandQueued {
-			sent = append(sent, command.ID)
+		var sent []string
+		for _, command := range pending {
+			failpoint.Hit("gateway-before-send")
+			if err := s.write(link.Line{Seq: command.Seq, Envelope: command.Envelope}); err != nil {
+				return err
+			}
+			s.after = command.Seq
+			if command.Status == metal.CommandQueued {
+				sent = append(sent, command.ID)
+			}
+		}
+		if len(sent) > 0 {
+			failpoint.Hit("gateway-after-send")
+			if err := g.Commands.MarkSent(ctx, sent); err != nil {
+				return fmt.Errorf("note that commands were sent: %w", err)
+			}
+		}
+		if len(pending) < pendingBatch {
+			return nil
 		}
 	}
-	if len(sent) == 0 {
-		return nil
-	}
-	failpoint.Hit("gateway-after-send")
-	if err := g.Commands.Sent(ctx, sent); err != nil {
-		return fmt.Errorf("note that commands were sent: %w", err)
-	}
-	return nil
 }
