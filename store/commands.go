@@ -48,6 +48,14 @@ func (r reads) PendingCommands(ctx context.Context, agentID string, afterSeq int
 	return list, failed(err, "list commands for agent %s", agentID)
 }
 
+// QueuedCommandsOf lists a node's commands for one agent that have no result,
+// in the order in which they were committed.
+func (r reads) QueuedCommandsOf(ctx context.Context, nodeUUID, agentID string) ([]metal.CommandRecord, error) {
+	list, err := commands.list(ctx, r.c,
+		"WHERE node_uuid = ? AND agent_id = ? AND finished_at IS NULL ORDER BY seq", nodeUUID, agentID)
+	return list, failed(err, "list queued commands of node %s", nodeUUID)
+}
+
 // CommandsOf lists a node's commands, newest first.
 func (r reads) CommandsOf(ctx context.Context, nodeUUID string, limit int) ([]metal.CommandRecord, error) {
 	list, err := commands.list(ctx, r.c, "WHERE node_uuid = ? ORDER BY issued_at DESC, seq DESC LIMIT ?", nodeUUID, limit)
