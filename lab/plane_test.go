@@ -261,3 +261,5 @@ func step(name string, args map[string]any) map[string]any {
 	}
 	return map[string]any{"step": s, "node": map[string]any{"uuid": nodeUUID}, "ports": []any{}}
 }
+
+func (a *agent) query() url.Values { return url.Values{"agent_token": {a.token}} }
