@@ -147,3 +147,10 @@ type RamdiskCommand struct {
 	Error  map[string]any `json:"command_error"`
 	Result map[string]any `json:"command_result"`
 }
+
+// WatchArgs is the argument of a bmc.watch command: read the power each
+// interval until the lease ends, and report what changes.
+type WatchArgs struct {
+	IntervalSeconds int `json:"intervalSeconds"`
+	LeaseSeconds    int `json:"leaseSeconds"`
+}

@@ -90,7 +90,6 @@ type (
 		State     PowerState `json:"state"`
 		ErrorCode ErrorCode  `json:"errorCode,omitempty"`
 		Message   string     `json:"message,omitempty"`
-		Failures  int        `json:"failures,omitempty"` // failed reads in a row
 		SeenAt    time.Time  `json:"seenAt"`
 	}
 )

@@ -106,7 +106,7 @@ func (r *run) keepTarget() metal.State {
 func finish(r *run, t task) (verdict, error) {
 	e := eventOf(t)
 	if metal.Verb(r.op.Verb) == metal.VerbManage && e == metal.EventDone {
-		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without("power_failures")
+		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(keyPowerFailures)
 	}
 	if r.node.ProvisionState.Is(metal.Cleaning) && (metal.Verb(r.op.Verb) == metal.VerbClean || r.node.Retired) {
 		e = metal.EventManage

@@ -260,14 +260,14 @@ func TestPowerSeenAtTheBMCIsBelieved(t *testing.T) {
 	if got := text(s.world.Node.PowerState); got != "power off" {
 		t.Fatalf("power state %q", got)
 	}
-	for i := 1; i <= 3; i++ {
-		s.post(metal.InboxPower, metal.PowerPayload{ErrorCode: metal.CodeUnreachable, Failures: i})
+	for range 3 {
+		s.post(metal.InboxPower, metal.PowerPayload{ErrorCode: metal.CodeUnreachable})
 	}
 	s.run()
 	if n := s.world.Node; text(n.PowerState) != "power off" || n.Maintenance {
 		t.Errorf("a BMC away for a moment: power %s, maintenance %v", text(n.PowerState), n.Maintenance)
 	}
-	s.post(metal.InboxPower, metal.PowerPayload{ErrorCode: metal.CodeUnreachable, Failures: 4, Message: "no route"})
+	s.post(metal.InboxPower, metal.PowerPayload{ErrorCode: metal.CodeUnreachable, Message: "no route"})
 	s.run()
 	if n := s.world.Node; n.PowerState != nil || !n.Maintenance || text(n.Fault) != metal.FaultPower {
 		t.Errorf("a BMC away for good: power %s, fault %s", text(n.PowerState), text(n.Fault))

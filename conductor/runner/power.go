@@ -26,6 +26,9 @@ func seePower(w World, out *Outcome, e metal.InboxEntry) {
 		powerFault(w, out, p)
 		return
 	}
+	if n.DriverInternalInfo.Lookup(keyPowerFailures) != nil {
+		n.DriverInternalInfo = n.DriverInternalInfo.Without(keyPowerFailures)
+	}
 	if n.Fault != nil && *n.Fault == metal.FaultPower {
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, nil, nil
 		n.LastError = nil
@@ -39,12 +42,22 @@ func seePower(w World, out *Outcome, e metal.InboxEntry) {
 	}
 }
 
+// keyPowerFailures counts failed reads in a row in driver_internal_info.
+const keyPowerFailures = "power_failures"
+
 func powerFault(w World, out *Outcome, p metal.PowerPayload) {
 	n := &out.Node
-	if p.Failures <= w.Settings.PowerSyncMaxRetries || n.Maintenance {
+	if n.Maintenance {
+		return
+	}
+	var failures int
+	_ = metal.ToJSON(n.DriverInternalInfo.Lookup(keyPowerFailures)).Decode(&failures)
+	failures++
+	n.DriverInternalInfo = n.DriverInternalInfo.With(keyPowerFailures, failures)
+	if failures <= w.Settings.PowerSyncMaxRetries {
 		return // the last confirmed value stays
 	}
-	text := fmt.Sprintf("The power state could not be read %d times in a row: %s", p.Failures, p.Message)
+	text := fmt.Sprintf("The power state could not be read %d times in a row: %s", failures, p.Message)
 	fault := metal.FaultPower
 	n.Maintenance, n.MaintenanceReason, n.Fault, n.LastError, n.PowerState = true, &text, &fault, &text, nil
 	out.History = append(out.History, metal.HistoryEntry{
