@@ -1,0 +1,153 @@
+// Package api serves everything that Ferrule says over HTTP to its users: the
+// Bare Metal API (api/v1), Ferrule's own routes, health, metrics and the
+// description of all this. It reads and writes through store and reaches
+// hardware only by what it writes there, or through the Commands it is given;
+// it must not import drivers or conductor.
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"ferrule/api/auth"
+	v1 "ferrule/api/v1"
+	"ferrule/config"
+	"ferrule/metal"
+	"ferrule/openapi"
+	"ferrule/store"
+)
+
+// The seams to what the API cannot do itself.
+type (
+	// Sealer turns a credential into what may be stored, and back.
+	Sealer = v1.Sealer
+	// Commands sends one command for a node and waits for its result.
+	Commands = v1.Commands
+)
+
+// Options are what the API stands on.
+type Options struct {
+	Store     *store.Store
+	Config    *config.Config
+	Catalogue *metal.Catalogue
+	Sealer    Sealer
+	Commands  Commands
+	CAPEM     []byte                      // served at /ca.pem; nil: 404
+	Registry  *prometheus.Registry        // of /metrics; nil: one of the API's own
+	Ready     func(context.Context) error // more than the database to be asked by /readyz; nil: nothing
+	Logger    *slog.Logger                // nil: slog.Default()
+	Now       func() time.Time            // nil: time.Now
+}
+
+// Server is the API as a handler.
+type Server struct {
+	echo  *echo.Echo
+	store *store.Store
+	ready func(context.Context) error
+	caPEM []byte
+}
+
+// New makes the API.
+func New(o Options) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	who, err := auth.New(o.Config.Default.AuthStrategy, o.Config.Default.HTTPBasicAuthUserFile)
+	if err != nil {
+		return nil, fmt.Errorf("set up authentication: %w", err)
+	}
+	bareMetal := v1.New(v1.Options{
+		Store: o.Store, Config: o.Config, Catalogue: o.Catalogue, Sealer: o.Sealer, Commands: o.Commands,
+		Auth: who, Logger: o.Logger, Now: o.Now,
+	})
+	measures, err := newMeasures(o.Registry, o.Store)
+	if err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = bareMetal.HandleError
+	e.Pre(measures.middleware, recoverer(o.Logger), bareMetal.Front)
+	s := &Server{echo: e, store: o.Store, ready: o.Ready, caPEM: o.CAPEM}
+	bareMetal.Register(e)
+	s.registerOwn(o.Registry)
+	return s, nil
+}
+
+// ServeHTTP serves one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
+
+// recoverer turns a panic into an error like any other: the handler of errors
+// answers it, and the log has the place.
+func recoverer(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) {
+			defer func() {
+				if r := recover(); r != nil {
+					if r == http.ErrAbortHandler {
+						panic(r)
+					}
+					log.Error("handler panicked", "method", c.Request().Method, "path", c.Request().URL.Path, "panic", r, "stack", stack())
+					err = fmt.Errorf("panic: %v", r)
+				}
+			}()
+			return next(c)
+		}
+	}
+}
+
+// Operations are the routes that are Ferrule's own, outside of Ironic's API.
+func (s *Server) own() map[string]echo.HandlerFunc {
+	return map[string]echo.HandlerFunc{
+		"healthz": s.healthz,
+		"readyz":  s.readyz,
+		"openapi": s.description,
+		"caPEM":   s.ca,
+	}
+}
+
+func (s *Server) registerOwn(registry *prometheus.Registry) {
+	own := s.own()
+	own["metrics"] = metricsHandler(registry)
+	for i := range openapi.Operations {
+		if op := &openapi.Operations[i]; op.Own {
+			s.echo.Add(op.Method, op.Path, own[op.ID])
+		}
+	}
+}
+
+func (s *Server) healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// readyz says whether a request could be served now.
+func (s *Server) readyz(c echo.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), 5*time.Second)
+	defer cancel()
+	err := s.store.Ping(ctx)
+	if err == nil && s.ready != nil {
+		err = s.ready(ctx)
+	}
+	if err != nil {
+		return c.String(http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+func (s *Server) description(c echo.Context) error {
+	return c.Blob(http.StatusOK, "application/yaml", openapi.YAML)
+}
+
+func (s *Server) ca(c echo.Context) error {
+	if len(s.caPEM) == 0 {
+		return c.String(http.StatusNotFound, "this deployment has no certificate authority\n")
+	}
+	return c.Blob(http.StatusOK, "application/x-pem-file", s.caPEM)
+}

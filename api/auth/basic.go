@@ -1,0 +1,158 @@
+package auth
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+const basicChallenge = `Basic realm="Baremetal API"`
+
+// maxRemembered bounds the memory of passwords that were found right: bcrypt is
+// slow on purpose, and clients send the same password with every request.
+const maxRemembered = 256
+
+// basic checks Authorization: Basic against an htpasswd file, which is read
+// anew for each request, so that a change counts at once.
+type basic struct {
+	file string
+	key  [32]byte // of the digests below; never leaves the process
+
+	mu         sync.Mutex
+	remembered map[[sha256.Size]byte]bool
+}
+
+func newBasic(file string) (*basic, error) {
+	b := &basic{file: file, remembered: map[[sha256.Size]byte]bool{}}
+	if _, err := rand.Read(b.key[:]); err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	if err := checkUserFile(file); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// checkUserFile refuses a file with an entry that is not bcrypt.
+func checkUserFile(file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read http_basic_auth_user_file: %w", err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		user, hash, found := strings.Cut(strings.TrimSpace(line), ":")
+		if found && !isBcrypt(hash) {
+			return fmt.Errorf("http_basic_auth_user_file %s: the password of %s is not a bcrypt hash; make it with htpasswd -B", file, user)
+		}
+	}
+	return nil
+}
+
+func isBcrypt(hash string) bool {
+	return strings.HasPrefix(hash, "$2y$") || strings.HasPrefix(hash, "$2a$") || strings.HasPrefix(hash, "$2b$")
+}
+
+func (b *basic) Authenticate(r *http.Request) (Identity, error) {
+	user, password, err := credentials(r.Header)
+	if err != nil {
+		return Identity{}, err
+	}
+	hash, err := b.hashOf(user)
+	if err != nil {
+		return Identity{}, err
+	}
+	if hash == "" || !b.matches(password, hash) {
+		return Identity{}, unauthorized("Incorrect username or password")
+	}
+	return Identity{User: user}, nil
+}
+
+func unauthorized(message string) *Refusal {
+	return &Refusal{Status: http.StatusUnauthorized, Message: message, Challenge: basicChallenge}
+}
+
+func malformed(message string) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Message: message}
+}
+
+// credentials reads the header by hand: a scheme other than Basic and a token
+// that is no base64 are 400 here, where net/http says only "none".
+func credentials(h http.Header) (user string, password []byte, err error) {
+	value := strings.TrimSpace(h.Get("Authorization"))
+	if len(h.Values("Authorization")) == 0 {
+		return "", nil, unauthorized("Authorization required")
+	}
+	scheme, token, found := strings.Cut(value, " ")
+	if !found {
+		return "", nil, malformed("Could not parse Authorization header")
+	}
+	if !strings.EqualFold(scheme, "basic") {
+		return "", nil, malformed(fmt.Sprintf("Unsupported authorization type %q", scheme))
+	}
+	pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(token))
+	name, password, found := bytes.Cut(pair, []byte(":"))
+	if err != nil || !found || !utf8.Valid(name) {
+		return "", nil, malformed("Could not decode authorization token")
+	}
+	return string(name), password, nil
+}
+
+// hashOf is the user's entry in the file, "" where there is none.
+func (b *basic) hashOf(user string) (string, error) {
+	f, err := os.Open(b.file)
+	if err != nil {
+		return "", fmt.Errorf("open http_basic_auth_user_file: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		name, hash, found := strings.Cut(strings.TrimSpace(lines.Text()), ":")
+		if found && name == user && user != "" {
+			if !isBcrypt(hash) {
+				return "", errors.New("http_basic_auth_user_file: the password of a user is not a bcrypt hash")
+			}
+			return hash, nil
+		}
+	}
+	return "", lines.Err()
+}
+
+func (b *basic) matches(password []byte, hash string) bool {
+	mac := hmac.New(sha256.New, b.key[:])
+	mac.Write([]byte(hash))
+	mac.Write([]byte{0})
+	mac.Write(password)
+	digest := [sha256.Size]byte(mac.Sum(nil))
+	b.mu.Lock()
+	known := b.remembered[digest]
+	b.mu.Unlock()
+	if known {
+		return true
+	}
+	// Go's bcrypt knows the same algorithm under $2a$ and $2b$.
+	if strings.HasPrefix(hash, "$2y$") {
+		hash = "$2b$" + hash[4:]
+	}
+	if bcrypt.CompareHashAndPassword([]byte(hash), password) != nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.remembered) >= maxRemembered {
+		clear(b.remembered)
+	}
+	b.remembered[digest] = true
+	return true
+}

@@ -1,0 +1,174 @@
+package v1
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"ferrule/api/auth"
+	"ferrule/openapi"
+)
+
+// headerRequestID is the request id's header; Ironic sends it twice.
+const (
+	headerRequestID      = "X-Openstack-Request-Id"
+	headerRequestIDShort = "Openstack-Request-Id"
+)
+
+const (
+	keyVersion = "ferrule.version"
+	keyBody    = "ferrule.body"
+	keySuffix  = "ferrule.suffix"
+
+	keyIdentity = "ferrule.identity"
+)
+
+func requestVersion(c echo.Context) openapi.Version {
+	v, ok := c.Get(keyVersion).(openapi.Version)
+	if !ok {
+		return openapi.MinVersion
+	}
+	return v
+}
+
+func requestBody(c echo.Context) []byte {
+	raw, _ := c.Get(keyBody).([]byte)
+	return raw
+}
+
+// Front runs before routing: request ids, preflight requests, authentication,
+// body limits, the version and the path, in the order in which Ironic's
+// middleware does.
+func (s *Service) Front(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if ownPath(r.URL.Path) {
+			return next(c)
+		}
+		h := c.Response().Header()
+		h.Set("Server", "ironic_api")
+		if r.Method == http.MethodOptions {
+			return c.NoContent(http.StatusOK)
+		}
+		id := "req-" + newUUID()
+		h.Set(headerRequestID, id)
+		h.Set(headerRequestIDShort, id)
+		if err := s.admit(c); err != nil {
+			return err
+		}
+		raw, err := readBody(r, s.bodyLimit(r.URL.Path))
+		if err != nil {
+			return err
+		}
+		c.Set(keyBody, raw)
+		if err := setVersion(c); err != nil {
+			return err
+		}
+		setPath(c)
+		return next(c)
+	}
+}
+
+// admit authenticates the request unless its path is public.
+func (s *Service) admit(c echo.Context) error {
+	if publicPath.MatchString(c.Request().URL.Path) {
+		return nil
+	}
+	who, err := s.auth.Authenticate(c.Request())
+	if err != nil {
+		return err
+	}
+	c.Set(keyIdentity, who)
+	return nil
+}
+
+// identity is who sent the request.
+func identity(c echo.Context) auth.Identity {
+	who, _ := c.Get(keyIdentity).(auth.Identity)
+	return who
+}
+
+// publicPath is what Ironic serves without authentication; a node's name there
+// is lower case.
+var publicPath = regexp.MustCompile(`^/(v1(/lookup|/heartbeat/[a-z0-9\-]+|/continue_inspection)?)?(\.json|\.xml)?/?$`)
+
+// ownPath reports whether the path is Ferrule's own, outside of Ironic's API.
+func ownPath(path string) bool {
+	for _, op := range openapi.Operations {
+		if op.Own && op.Path == path {
+			return true
+		}
+	}
+	return strings.HasPrefix(path, "/ferrule/") || strings.HasPrefix(path, "/ui/")
+}
+
+// bodyLimit is the size that a request to path may have.
+func (s *Service) bodyLimit(path string) int64 {
+	path = strings.TrimSuffix(path, "/")
+	kib := s.config.API.MaxJSONBodySizeKiB
+	switch {
+	case strings.HasSuffix(path, "states/provision"):
+		kib = s.config.API.MaxProvisionBodySizeKiB
+	case strings.HasSuffix(path, "continue_inspection"):
+		kib = s.config.API.MaxInspectionBodySizeKiB
+	}
+	return int64(kib) << 10
+}
+
+func setVersion(c echo.Context) error {
+	h := c.Response().Header()
+	h.Set(headerMinimum, openapi.MinVersion.String())
+	h.Set(headerMaximum, openapi.MaxVersion.String())
+	v, err := negotiate(c.Request().Header)
+	if err != nil {
+		f := asFault(err)
+		f.Routed = strings.Trim(c.Request().URL.Path, "/") != ""
+		return f
+	}
+	h.Set(headerVersion, v.String())
+	c.Set(keyVersion, v)
+	return nil
+}
+
+// setPath brings the path to the one form that routes know: with /v1, without a
+// trailing slash, decoded, and, for old versions, without ".json".
+func setPath(c echo.Context) {
+	r := c.Request()
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	if stripsSuffix(r.Header) && strings.HasSuffix(path, ".json") {
+		path = strings.TrimSuffix(path, ".json")
+		c.Set(keySuffix, true)
+	}
+	switch {
+	case path == "":
+		path = "/"
+	case path != "/v1" && !strings.HasPrefix(path, "/v1/"):
+		path = "/v1" + path
+	}
+	r.URL.Path, r.URL.RawPath = path, ""
+}
+
+// stripsSuffix reports whether ".json" at the end of a path means nothing: only
+// a number below 1.91 in Ironic's own header asks for that.
+func stripsSuffix(h http.Header) bool {
+	word := strings.TrimSpace(h.Get(headerVersion))
+	if word == "" {
+		return false
+	}
+	v, err := negotiate(http.Header{headerVersion: {word}})
+	return err == nil && !strings.EqualFold(word, "latest") && v < 91
+}
+
+// publicURL is the base of links: the configured one, else what the client used.
+func (s *Service) publicURL(r *http.Request) string {
+	if s.config.API.PublicEndpoint != "" {
+		return strings.TrimSuffix(s.config.API.PublicEndpoint, "/")
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}

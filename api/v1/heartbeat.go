@@ -1,0 +1,185 @@
+package v1
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"ferrule/metal"
+	"ferrule/store"
+)
+
+// heartbeatCall is what a ramdisk says of itself.
+type heartbeatCall struct {
+	callbackURL                                     string
+	version, token, verifyCA, status, statusMessage *string
+}
+
+func readHeartbeat(c *call) (*heartbeatCall, error) {
+	kw, err := c.keywords("callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message")
+	if err != nil {
+		return nil, err
+	}
+	if err := kw.required("callback_url"); err != nil {
+		return nil, err
+	}
+	h := &heartbeatCall{}
+	var address *string
+	for name, field := range map[string]**string{
+		"callback_url": &address, "agent_version": &h.version, "agent_token": &h.token,
+		"agent_verify_ca": &h.verifyCA, "agent_status": &h.status, "agent_status_message": &h.statusMessage,
+	} {
+		if *field, err = kw.text(name); err != nil {
+			return nil, err
+		}
+	}
+	if address != nil {
+		h.callbackURL = *address
+	}
+	return h, nil
+}
+
+// heartbeat takes a ramdisk's sign of life (Ironic: HeartbeatController and
+// ConductorManager.heartbeat).
+func (s *Service) heartbeat(c *call) error {
+	h, err := readHeartbeat(c)
+	if err != nil {
+		return err
+	}
+	if err := s.checkRamdiskEndpoints(); err != nil {
+		return err
+	}
+	if err := h.checkVersion(c); err != nil {
+		return err
+	}
+	ident := c.Param("node")
+	if !isIdent(ident) {
+		return badRequest("Expected UUID or name for node_ident: %s", ident)
+	}
+	n, err := s.nodeWithSuffix(c, ident)
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := h.checkURL(&n); err != nil {
+		return err
+	}
+	if err := s.requireConductor(ctx, &n, http.StatusBadRequest); err != nil {
+		return err
+	}
+	if err := s.checkHeartbeat(ctx, h, &n); err != nil {
+		return err
+	}
+	if err := s.recordHeartbeat(ctx, h, n.UUID); err != nil {
+		return err
+	}
+	return c.empty(http.StatusAccepted)
+}
+
+func (h *heartbeatCall) checkVersion(c *call) error {
+	switch {
+	case h.version != nil && *h.version != "" && c.version < 36:
+		return badRequest("Field \"agent_version\" not recognised")
+	case (filled(h.status) || filled(h.statusMessage)) && c.version < 72:
+		return badRequest("Fields \"agent_status\" and \"agent_status_message\" not recognised.")
+	case h.verifyCA != nil && c.version < 68:
+		return badRequest("Field \"agent_verify_ca\" not recognised in this version")
+	}
+	return nil
+}
+
+func (h *heartbeatCall) checkURL(n *metal.Node) error {
+	if h.callbackURL != "" {
+		u, err := url.Parse(h.callbackURL)
+		if err != nil || !strings.Contains(u.Scheme, "http") {
+			return badRequest("An issue with the supplied \"callback_url\" has been detected.")
+		}
+	}
+	if known := n.DriverInternalInfo.Text(keyAgentURL); known != "" && known != h.callbackURL {
+		return badRequest("Detected change in ramdisk provided \"callback_url\"")
+	}
+	if h.token == nil {
+		return badRequest("Agent token is required for heartbeat processing.")
+	}
+	if h.status != nil && !slices.Contains([]string{"start", "end", "error"}, *h.status) {
+		return badRequest("Agent status is invalid. Valid states are start,end,error.")
+	}
+	return nil
+}
+
+// checkHeartbeat is what Ironic's conductor checks.
+func (s *Service) checkHeartbeat(ctx context.Context, h *heartbeatCall, n *metal.Node) error {
+	if h.version == nil && h.status == nil {
+		return badRequest("Agent did not transmit a version, and a version is required. Please update the agent being used.")
+	}
+	token, err := s.token(ctx, n)
+	if err != nil {
+		return err
+	}
+	if token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(*h.token)) != 1 {
+		return badRequest("Invalid or missing agent token received.")
+	}
+	if s.config.Agent.RequireTLS && h.callbackURL != "" && !strings.HasPrefix(h.callbackURL, "https://") {
+		return badRequest("TLS is required by configuration")
+	}
+	known := n.DriverInternalInfo.Text(keyAgentCA)
+	if h.verifyCA != nil && known != "" && known != *h.verifyCA {
+		return badRequest("The ramdisk's certificate has changed while it runs.")
+	}
+	if n.DriverInternalInfo.Text(keyAgentURL) == "" && n.Reservation != nil {
+		return locked(n)
+	}
+	return nil
+}
+
+// heartbeatTime is how the time of a heartbeat is kept: UTC without a zone.
+const heartbeatTime = "2006-01-02T15:04:05.000000"
+
+// recordHeartbeat stores what the ramdisk said, and wakes the node's work where
+// some waits for it. A state that takes no heartbeat ignores it.
+func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, uuid string) error {
+	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		n, err := tx.LockNode(ctx, uuid)
+		if err != nil {
+			return err
+		}
+		if !s.recordsHeartbeat(n) {
+			return nil
+		}
+		info := n.DriverInternalInfo.Object()
+		info[keyAgentURL] = h.callbackURL
+		info[keyLastHeartbeat] = s.now().Format(heartbeatTime)
+		for key, v := range map[string]*string{
+			keyAgentVersion: h.version, keyAgentCA: h.verifyCA, keyAgentStatus: h.status, keyAgentMessage: h.statusMessage,
+		} {
+			if v != nil {
+				info[key] = *v
+			}
+		}
+		n.DriverInternalInfo = metal.ToJSON(info)
+		if err := tx.UpdateNode(ctx, n, "driver_internal_info"); err != nil {
+			return err
+		}
+		if wakes := n.ProvisionState.Is(heartbeatWakes...); !wakes {
+			return nil
+		}
+		return tx.Post(ctx, n.UUID, metal.InboxHeartbeat, metal.ToJSON(metal.HeartbeatPayload{AgentURL: h.callbackURL}))
+	})
+}
+
+// heartbeatWakes are the states in which work waits for the ramdisk, or sends it
+// something and may hear of its end by a heartbeat.
+var heartbeatWakes = []metal.State{
+	metal.DeployWait, metal.CleanWait, metal.RescueWait, metal.ServiceWait,
+	metal.Deploying, metal.Cleaning, metal.Rescuing, metal.Servicing,
+}
+
+func (s *Service) recordsHeartbeat(n *metal.Node) bool {
+	if n.ProvisionState.Is(heartbeatWakes...) || n.ProvisionState.Is(metal.DeployHold, metal.CleanHold, metal.ServiceHold) {
+		return true
+	}
+	return s.fastTrack(n) && n.ProvisionState.Is(metal.Enroll, metal.Manageable, metal.Available)
+}

@@ -1,0 +1,156 @@
+package v1
+
+import (
+	"context"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"time"
+
+	"ferrule/metal"
+	"ferrule/store"
+)
+
+// node finds the node that the path names, by the rules of the request's
+// version.
+func (s *Service) node(c *call, ident string) (metal.Node, error) {
+	if err := checkNodeIdent(c, ident); err != nil {
+		return metal.Node{}, err
+	}
+	return s.store.Node(c.Request().Context(), ident)
+}
+
+// nodeWithSuffix also tries the name with the ".json" that was cut off.
+func (s *Service) nodeWithSuffix(c *call, ident string) (metal.Node, error) {
+	n, err := s.node(c, ident)
+	if err == nil || asFault(err).Status != http.StatusNotFound {
+		return n, err
+	}
+	if cut, _ := c.Get(keySuffix).(bool); cut {
+		if n, again := s.node(c, ident+".json"); again == nil {
+			return n, nil
+		}
+	}
+	return n, err
+}
+
+// checkNodeIdent refuses names that the version does not know: before 1.5 there
+// are none, before 1.10 they are host names.
+func checkNodeIdent(c *call, ident string) error {
+	switch {
+	case isUUIDLike(ident):
+		return nil
+	case c.version < 5:
+		return nodeNotFound(ident)
+	case !isNodeName(ident, c.version):
+		return badRequest("Expected a logical name or UUID but received %s.", ident)
+	}
+	return nil
+}
+
+// How long a write waits for a node that somebody works on, and how often it
+// looks: Ironic tries three times, a second apart.
+const (
+	lockPatience = 2 * time.Second
+	lockPause    = 50 * time.Millisecond
+)
+
+// changeNode runs f with the node locked. A node that work is under way on is
+// waited for a little, then refused with the holder's name.
+func (s *Service) changeNode(ctx context.Context, uuid string, f func(ctx context.Context, tx *store.Tx, n *metal.Node) error) error {
+	return s.whenFree(ctx, func() error {
+		return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			n, err := tx.LockNode(ctx, uuid)
+			if err != nil {
+				return err
+			}
+			if n.Reservation != nil {
+				return locked(n)
+			}
+			return f(ctx, tx, n)
+		})
+	})
+}
+
+// whenFree repeats f while it finds a node locked.
+func (s *Service) whenFree(ctx context.Context, f func() error) error {
+	deadline := time.Now().Add(lockPatience)
+	for {
+		err := f()
+		if metal.ReasonOf(err) != metal.Locked || time.Now().After(deadline) {
+			return err
+		}
+		timer := time.NewTimer(lockPause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+}
+
+func locked(n *metal.Node) error {
+	return metal.Errorf(metal.Locked, "Node %s is locked by host %s, please retry after the current operation is completed.",
+		n.UUID, *n.Reservation)
+}
+
+// conductors are the conductors as one request sees them.
+type conductors struct {
+	alive []metal.Conductor
+}
+
+func (s *Service) liveConductors(ctx context.Context) (conductors, error) {
+	all, err := s.store.Conductors(ctx)
+	if err != nil {
+		return conductors{}, err
+	}
+	now := s.now()
+	alive := all[:0]
+	for _, c := range all {
+		if c.Alive(now, s.config.Conductor.HeartbeatTimeout) {
+			alive = append(alive, c)
+		}
+	}
+	return conductors{alive}, nil
+}
+
+// serving is the host that serves the node: of those alive in its group with its
+// driver always the same one; "" for none.
+func (cs conductors) serving(n *metal.Node) string {
+	best, bestScore := "", uint64(0)
+	for _, c := range cs.alive {
+		if c.ConductorGroup != n.ConductorGroup || !slices.Contains(c.Drivers, n.Driver) {
+			continue
+		}
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(c.Hostname + "/" + n.UUID))
+		if score := h.Sum64(); best == "" || score > bestScore {
+			best, bestScore = c.Hostname, score
+		}
+	}
+	return best
+}
+
+// requireConductor refuses a node that nobody serves; status differs by route
+// as it does in Ironic.
+func (s *Service) requireConductor(ctx context.Context, n *metal.Node, status int) error {
+	cs, err := s.liveConductors(ctx)
+	if err != nil {
+		return err
+	}
+	if cs.serving(n) == "" {
+		return faultf(status, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.",
+			n.Driver, n.ConductorGroup)
+	}
+	return nil
+}
+
+// encoding is what encoders need for this request.
+func (s *Service) encoding(c *call) (*encoding, error) {
+	cs, err := s.liveConductors(c.Request().Context())
+	if err != nil {
+		return nil, err
+	}
+	return &encoding{base: c.base, version: c.version, conductor: cs.serving}, nil
+}

@@ -1,0 +1,170 @@
+package v1
+
+import (
+	"net/http"
+
+	"ferrule/metal"
+	"ferrule/openapi"
+	"ferrule/store"
+)
+
+func (s *Service) listPorts(c *call) error       { return s.portList(c, "ports", nil) }
+func (s *Service) listPortsDetail(c *call) error { return s.portDetails(c, "ports/detail", nil) }
+
+func (s *Service) listNodePorts(c *call) error {
+	ident := c.Param("node")
+	return s.portList(c, "nodes/"+ident+"/ports", &ident)
+}
+
+func (s *Service) listNodePortsDetail(c *call) error {
+	ident := c.Param("node")
+	return s.portDetails(c, "nodes/"+ident+"/ports/detail", &ident)
+}
+
+func (s *Service) portList(c *call, collection string, parent *string) error {
+	q, err := s.portQuery(c, parent)
+	if err != nil {
+		return err
+	}
+	fields, err := listMode(c, openapi.PortFields)
+	if err != nil {
+		return err
+	}
+	return s.answerPorts(c, collection, q, fields)
+}
+
+func (s *Service) portDetails(c *call, collection string, parent *string) error {
+	q, err := s.portQuery(c, parent)
+	if err != nil {
+		return err
+	}
+	return s.answerPorts(c, collection, q, detailView(openapi.PortFields, c.version))
+}
+
+// portQuery reads the filters of a list of ports; parent is the node of the path
+// (Ironic: PortsController.get_all and _get_ports_collection).
+func (s *Service) portQuery(c *call, parent *string) (store.PortQuery, error) {
+	var q store.PortQuery
+	node, err := portNode(c)
+	if err != nil {
+		return q, err
+	}
+	portgroup, err := c.query.ident("portgroup")
+	if err != nil {
+		return q, err
+	}
+	address := c.query.text("address")
+	if address != nil {
+		mac, ok := normalMAC(*address)
+		if !ok {
+			return q, badRequest("Expected valid MAC address for address: %s", *address)
+		}
+		address = &mac
+	}
+	if err := c.query.gate(c.op); err != nil {
+		return q, err
+	}
+	if node != nil && c.version < 5 && !isUUIDLike(*node) {
+		return q, notAcceptable()
+	}
+	if q.Page, err = s.page(c, openapi.PortFields, isUUIDLike); err != nil {
+		return q, err
+	}
+	if parent != nil {
+		node = parent
+	}
+	shards, _ := c.query.list("shard")
+	groups, _ := c.query.list("conductor_groups")
+	if exclusive(node != nil, portgroup != nil, len(shards) > 0) {
+		return q, faultf(http.StatusForbidden, "Operation not permitted: node, portgroup and shard cannot be combined.")
+	}
+	if part := c.query.text("description_contains"); part != nil {
+		q.DescriptionContains = *part
+	}
+	if len(groups) > 0 && (node != nil || portgroup != nil || address != nil) {
+		return q, badRequest("Filtering by conductor_groups cannot be combined with node, portgroup, or address filters.")
+	}
+	switch {
+	case portgroup != nil:
+		return q, notFound("Portgroup %s could not be found.", *portgroup)
+	case node != nil:
+		n, err := s.node(c, *node)
+		if err != nil {
+			return q, err
+		}
+		q.NodeUUID = &n.UUID
+	case address != nil:
+		return store.PortQuery{Page: store.Page{Limit: q.Limit, SortKey: q.SortKey, Desc: q.Desc}, Addresses: []string{*address}}, nil
+	case len(shards) > 0:
+		q.Shards = shards
+	case len(groups) > 0:
+		q.ConductorGroups = groups
+	}
+	return q, nil
+}
+
+func portNode(c *call) (*string, error) {
+	byUUID, err := c.query.uuid("node_uuid")
+	if err != nil || byUUID != nil {
+		return byUUID, err
+	}
+	return c.query.ident("node")
+}
+
+func exclusive(given ...bool) bool {
+	n := 0
+	for _, g := range given {
+		if g {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func (s *Service) answerPorts(c *call, collection string, q store.PortQuery, fields view) error {
+	list, err := s.store.Ports(c.Request().Context(), q)
+	if err != nil {
+		return err
+	}
+	e := &encoding{base: c.base, version: c.version}
+	b := append(make([]byte, 0, 256+len(list)*48*len(fields)), `{"ports":[`...)
+	last := ""
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPort(b, &list[i], fields, e)
+		last = list[i].UUID
+	}
+	return c.json(http.StatusOK, appendNext(append(b, ']'), c, collection, q.Page, len(list), last))
+}
+
+func (s *Service) getPort(c *call) error {
+	p, err := s.port(c)
+	if err != nil {
+		return err
+	}
+	if err := c.query.gate(c.op); err != nil {
+		return err
+	}
+	fields := detailView(openapi.PortFields, c.version)
+	if names, given := c.query.list("fields"); given {
+		if fields, err = selectView(openapi.PortFields, c.version, names); err != nil {
+			return err
+		}
+	}
+	return s.answerPort(c, http.StatusOK, &p, fields)
+}
+
+// port finds the port that the path names, by UUID or name.
+func (s *Service) port(c *call) (metal.Port, error) {
+	ident := c.Param("port")
+	if !isIdent(ident) {
+		return metal.Port{}, badRequest("Expected UUID or name for port_ident: %s", ident)
+	}
+	return s.store.Port(c.Request().Context(), ident)
+}
+
+func (s *Service) answerPort(c *call, status int, p *metal.Port, fields view) error {
+	return c.json(status, appendPort(make([]byte, 0, 1024), p, fields, &encoding{base: c.base, version: c.version}))
+}

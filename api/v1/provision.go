@@ -1,0 +1,325 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+
+	"ferrule/metal"
+	"ferrule/store"
+)
+
+// setProvision fires a provision verb.
+func (s *Service) setProvision(c *call) error {
+	kw, err := c.keywords(provisionArguments...)
+	if err != nil {
+		return err
+	}
+	p, err := parseProvision(kw)
+	if err != nil {
+		return err
+	}
+	n, err := s.node(c, c.Param("node"))
+	if err != nil {
+		return err
+	}
+	limits := stepLimits{
+		clean: s.config.API.DisallowCleanSteps, deploy: s.config.API.DisallowDeploySteps, service: s.config.API.DisallowServiceSteps,
+	}
+	if err := p.check(&n, c.version, limits); err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	if err := s.requireConductor(ctx, &n, http.StatusNotFound); err != nil {
+		return err
+	}
+	err = s.changeNode(ctx, n.UUID, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
+		v := &verb{service: s, call: c, tx: tx, request: p, node: n}
+		return v.run(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	c.location("nodes/" + c.Param("node") + "/states")
+	return c.empty(http.StatusAccepted)
+}
+
+// verb is one provision verb on its way, in one transaction.
+type verb struct {
+	service *Service
+	call    *call
+	tx      *store.Tx
+	request *provisionRequest
+	node    *metal.Node
+}
+
+func (v *verb) run(ctx context.Context) error {
+	if err := v.check(ctx); err != nil {
+		return err
+	}
+	switch v.request.verb.Verb {
+	case metal.VerbAbort, metal.VerbUnhold:
+		return v.signal(ctx)
+	}
+	return v.begin(ctx)
+}
+
+// check is what Ironic's conductor checks under the lock.
+func (v *verb) check(ctx context.Context) error {
+	n, info := v.node, v.request.verb
+	if n.Protected && info.NotProtected {
+		return faultf(http.StatusForbidden, "Node %s is protected and can not be undeployed, rebuilt or deleted.", n.UUID)
+	}
+	if n.Maintenance && info.NotMaintenance {
+		return inMaintenance(n, string(info.Verb))
+	}
+	if info.Verb == metal.VerbProvide && n.Maintenance && !v.service.config.Conductor.AllowProvisioningInMaintenance {
+		return inMaintenance(n, string(info.Verb))
+	}
+	if n.Retired && info.NotRetired {
+		return badRequest("The %s operation can't be performed on node %s because it is retired.", info.Verb, n.UUID)
+	}
+	if _, ok := metal.VerbTransition(n.ProvisionState, info.Verb); !ok {
+		return invalidState(v.request.target, n, string(n.ProvisionState))
+	}
+	if info.Verb == metal.VerbAbort && n.Maintenance && n.ProvisionState == metal.ServiceFailed {
+		return conflict("Node %s is in maintenance: the failed service can not be aborted.", n.UUID)
+	}
+	if err := v.checkRoom(ctx); err != nil {
+		return err
+	}
+	return v.validate(ctx)
+}
+
+// checkRoom refuses work beyond the configured number of nodes at a time.
+func (v *verb) checkRoom(ctx context.Context) error {
+	conf := v.service.config.Conductor
+	limit, name, busy := 0, "", []metal.State(nil)
+	switch v.request.verb.Verb {
+	case metal.VerbActive, metal.VerbRebuild:
+		limit, name, busy = conf.MaxConcurrentDeploy, "deployments", []metal.State{metal.Deploying, metal.DeployWait}
+	case metal.VerbDeleted, metal.VerbClean:
+		limit, name, busy = conf.MaxConcurrentClean, "cleanings", []metal.State{metal.Deleting, metal.Cleaning, metal.CleanWait}
+	}
+	if limit <= 0 {
+		return nil
+	}
+	counts, err := v.tx.NodeCounts(ctx)
+	if err != nil {
+		return err
+	}
+	var now int64
+	for _, s := range busy {
+		now += counts[s]
+	}
+	if now >= int64(limit) {
+		return faultf(http.StatusServiceUnavailable, "The limit of %d concurrent %s is reached; retry when some have ended.", limit, name)
+	}
+	return nil
+}
+
+// validate checks the interfaces that the verb needs, before anything changes.
+func (v *verb) validate(ctx context.Context) error {
+	var need []metal.InterfaceType
+	what := ""
+	switch v.request.verb.Verb {
+	case metal.VerbActive, metal.VerbRebuild:
+		need, what = []metal.InterfaceType{metal.PowerInterface, metal.DeployInterface}, "Failed to validate deploy or power info for node %s. Error: %s"
+	case metal.VerbInspect:
+		need, what = []metal.InterfaceType{metal.PowerInterface, metal.InspectInterface}, "Failed to validate inspection or power info for node %s. Error: %s"
+	case metal.VerbClean, metal.VerbService:
+		need, what = []metal.InterfaceType{metal.PowerInterface, metal.NetworkInterface}, "Validation of node %s failed: %s"
+	case metal.VerbRescue, metal.VerbUnrescue:
+		need, what = []metal.InterfaceType{metal.PowerInterface, metal.RescueInterface, metal.NetworkInterface}, "Validation of node %s for rescue failed: %s"
+	default:
+		return nil
+	}
+	ports, err := v.tx.PortsOf(ctx, v.node.UUID)
+	if err != nil {
+		return err
+	}
+	for _, t := range need {
+		if err := v.service.catalogue.ValidateInterface(v.node, t, ports); err != nil {
+			return badRequest(what, v.node.UUID, asFault(err).Text)
+		}
+	}
+	return nil
+}
+
+// begin fires the verb's event and, where work follows, opens its operation.
+func (v *verb) begin(ctx context.Context) error {
+	n, info := v.node, v.request.verb
+	keep := metal.NoState
+	if info.Verb == metal.VerbClean {
+		keep = metal.Manageable
+	}
+	if err := metal.Fire(n, info.Event, keep, v.service.now()); err != nil {
+		return err
+	}
+	class, _ := n.ProvisionState.Info()
+	if class.Class == metal.Stable {
+		// A mere change of state: nothing follows, and last_error stays.
+		return v.tx.UpdateNode(ctx, n)
+	}
+	n.LastError = nil
+	before := *n
+	args := v.arguments()
+	secrets, err := v.service.sealSecrets(&before, n)
+	if err != nil {
+		return err
+	}
+	op := metal.OperationRecord{Axis: metal.AxisProvision, Verb: string(info.Verb), Args: args}
+	if err := v.service.open(ctx, v.tx, v.call, n, op); err != nil {
+		return err
+	}
+	return secrets.write(ctx, v.tx)
+}
+
+// arguments are the request's own, as the operation keeps them. Secrets go to
+// the node, whose keeping them seals them.
+func (v *verb) arguments() metal.JSON {
+	p, args := v.request, map[string]any{}
+	for name, steps := range map[string][]any{"clean_steps": p.cleanSteps, "deploy_steps": p.deploySteps, "service_steps": p.serviceSteps} {
+		if len(steps) > 0 {
+			args[name] = steps
+		}
+	}
+	if p.disableRamdisk != nil {
+		args["disable_ramdisk"] = *p.disableRamdisk
+	}
+	if truthy(p.configDrive) {
+		drive := p.configDrive
+		if object, ok := drive.(map[string]any); ok {
+			drive = string(metal.ToJSON(object)) // sealed as one text
+		}
+		v.node.InstanceInfo = v.node.InstanceInfo.With("configdrive", drive)
+	}
+	if p.rescuePassword != nil {
+		v.node.InstanceInfo = v.node.InstanceInfo.With("rescue_password", *p.rescuePassword)
+	}
+	return metal.ToJSON(args)
+}
+
+// signal hands abort and unhold to the operation that waits. Where none does,
+// the state machine moves at once.
+func (v *verb) signal(ctx context.Context) error {
+	n, info := v.node, v.request.verb
+	ops, err := v.tx.OpenOperations(ctx, n.UUID)
+	if err != nil {
+		return err
+	}
+	for _, op := range ops {
+		if op.Axis == metal.AxisProvision {
+			return v.tx.Post(ctx, n.UUID, metal.InboxVerb, metal.ToJSON(metal.VerbPayload{Verb: string(info.Verb), OperationID: op.ID}))
+		}
+	}
+	if err := metal.Fire(n, info.Event, metal.NoState, v.service.now()); err != nil {
+		return err
+	}
+	return v.tx.UpdateNode(ctx, n)
+}
+
+// setMaintenance and clearMaintenance are one change of the node.
+func (s *Service) setMaintenance(c *call) error {
+	kw, err := c.keywords("reason")
+	if err != nil {
+		return err
+	}
+	reason, err := kw.text("reason")
+	if err != nil {
+		return err
+	}
+	return s.maintain(c, func(n *metal.Node) { n.Maintenance, n.MaintenanceReason = true, reason })
+}
+
+func (s *Service) clearMaintenance(c *call) error {
+	return s.maintain(c, func(n *metal.Node) { n.Maintenance, n.MaintenanceReason, n.Fault = false, nil, nil })
+}
+
+func (s *Service) maintain(c *call, change func(n *metal.Node)) error {
+	n, err := s.node(c, c.Param("node"))
+	if err != nil {
+		return err
+	}
+	err = s.changeNode(c.Request().Context(), n.UUID, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
+		was := n.Maintenance
+		change(n)
+		if err := tx.UpdateNode(ctx, n); err != nil {
+			return err
+		}
+		if was && !n.Maintenance {
+			return tx.Post(ctx, n.UUID, metal.InboxMaintenance, metal.EmptyObject)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.empty(http.StatusAccepted)
+}
+
+// validateNode says of each interface whether it could work.
+func (s *Service) validateNode(c *call) error {
+	n, err := s.node(c, c.Param("node"))
+	if err != nil {
+		return err
+	}
+	return s.answerValidation(c, &n)
+}
+
+func (s *Service) validateNodeByQuery(c *call) error {
+	byUUID, err := c.query.uuid("node_uuid")
+	if err != nil {
+		return err
+	}
+	byIdent, err := c.query.ident("node")
+	if err != nil {
+		return err
+	}
+	ident := byUUID
+	if ident == nil {
+		ident = byIdent
+	}
+	if ident == nil {
+		return badRequest("Missing mandatory parameter: node")
+	}
+	if byIdent != nil && c.version < 5 && !isUUIDLike(*byIdent) {
+		return notAcceptable()
+	}
+	n, err := s.node(c, *ident)
+	if err != nil {
+		return err
+	}
+	return s.answerValidation(c, &n)
+}
+
+// validated are the interfaces that validation looks at.
+var validated = []metal.InterfaceType{
+	metal.BootInterface, metal.DeployInterface, metal.ManagementInterface, metal.NetworkInterface, metal.PowerInterface,
+	metal.BIOSInterface, metal.ConsoleInterface, metal.FirmwareInterface, metal.InspectInterface, metal.RAIDInterface,
+	metal.RescueInterface, metal.StorageInterface,
+}
+
+func (s *Service) answerValidation(c *call, n *metal.Node) error {
+	ctx := c.Request().Context()
+	if err := s.requireConductor(ctx, n, http.StatusNotFound); err != nil {
+		return err
+	}
+	ports, err := s.store.PortsOf(ctx, n.UUID)
+	if err != nil {
+		return err
+	}
+	b := []byte{'{'}
+	for i, t := range validated {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendKey(b, string(t))
+		if err := s.catalogue.ValidateInterface(n, t, ports); err != nil {
+			b = append(b, `{"result":false,"reason":`...)
+			b = append(appendString(b, asFault(err).Text), '}')
+			continue
+		}
+		b = append(b, `{"result":true}`...)
+	}
+	return c.json(http.StatusOK, append(b, '}'))
+}
