@@ -184,3 +184,28 @@ func TestPlainHTTPNetworks(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestAMetal3ConfigurationWorks(t *testing.T) {
+	c := load(t, Sources{
+		Files: []string{filepath.Join("testdata", "conf", "metal3.conf")},
+		Environ: []string{
+			"OS_CONDUCTOR__DEPLOY_CALLBACK_TIMEOUT=5400", "OS_PXE__BOOT_RETRY_TIMEOUT=3600",
+			"OS_JSON_RPC__HTTP_BASIC_AUTH_USER_FILE=/etc/x", "OS_DEFAULT__FORCE_RAW_IMAGES=false",
+		},
+	})
+	if c.Conductor.DeployCallbackTimeout != 90*time.Minute || c.Default.ForceRawImages {
+		t.Errorf("the environment does not win: %+v", c.Conductor.DeployCallbackTimeout)
+	}
+	if *c.Deploy.EraseDevicesPriority != 0 || *c.Deploy.EraseDevicesMetadataPriority != 10 {
+		t.Error("a priority of 0 must be told from none")
+	}
+	if c.API.UnixSocketMode != 0o666 || c.API.HostIP != "::" {
+		t.Errorf("got %+v", c.API)
+	}
+	if want := "ramdisk-error,validate-interfaces,ports,architecture,parse-lldp"; c.Inspector.Hooks != want {
+		t.Errorf("got %q", c.Inspector.Hooks)
+	}
+	if len(c.Warnings) < 10 {
+		t.Errorf("only %d warnings", len(c.Warnings))
+	}
+}
