@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -327,4 +329,27 @@ func want[R any](t *testing.T) func(R, error) R {
 		}
 		return r
 	}
+}
+
+// serveOn starts a server on a loopback port of its own.
+func serveOn(t *testing.T, s *http.Server) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serving: %v", err)
+		}
+	}()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+		<-done
+	})
+	return l.Addr().String()
 }

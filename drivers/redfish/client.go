@@ -151,11 +151,21 @@ func (c *client) write(method, path string, payload any, etag string) error {
 	if err != nil {
 		return err
 	}
-	if resp.StatusCode == http.StatusAccepted {
-		return c.follow(method+" "+path, resp.Header.Get("Location"), body)
+	if resp.StatusCode != http.StatusAccepted {
+		return nil
+	}
+	if err := c.follow(method+" "+path, resp.Header.Get("Location"), body); err != nil {
+		return &acceptedError{cause: err}
 	}
 	return nil
 }
+
+// acceptedError is a write that the BMC accepted and whose end is not known to
+// be good.
+type acceptedError struct{ cause error }
+
+func (e *acceptedError) Error() string { return e.cause.Error() }
+func (e *acceptedError) Unwrap() error { return e.cause }
 
 // send logs in where it must and sends one request. A session that the BMC has
 // dropped is opened anew, once.

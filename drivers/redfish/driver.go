@@ -35,13 +35,17 @@ type bmc struct {
 }
 
 var (
-	_ driver.Power        = (*Driver)(nil)
-	_ driver.BootDevice   = (*Driver)(nil)
-	_ driver.BootMode     = (*Driver)(nil)
-	_ driver.SecureBoot   = (*Driver)(nil)
-	_ driver.NMI          = (*Driver)(nil)
-	_ driver.VirtualMedia = (*Driver)(nil)
-	_ driver.Inspection   = (*Driver)(nil)
+	_ driver.Power              = (*Driver)(nil)
+	_ driver.BootDevice         = (*Driver)(nil)
+	_ driver.BootMode           = (*Driver)(nil)
+	_ driver.SecureBoot         = (*Driver)(nil)
+	_ driver.Sensors            = (*Driver)(nil)
+	_ driver.Indicators         = (*Driver)(nil)
+	_ driver.NMI                = (*Driver)(nil)
+	_ driver.CredentialRotation = (*Driver)(nil)
+	_ driver.VirtualMedia       = (*Driver)(nil)
+	_ driver.Inspection         = (*Driver)(nil)
+	_ driver.Firmware           = (*Driver)(nil)
 )
 
 // New makes the driver. Close it to log out everywhere.
@@ -61,9 +65,13 @@ func (d *Driver) Descriptor() driver.Descriptor {
 			driver.BootDeviceOperations(d),
 			driver.BootModeOperations(d),
 			driver.SecureBootOperations(d),
+			driver.SensorsOperations(d),
+			driver.IndicatorsOperations(d),
 			driver.NMIOperations(d),
+			driver.CredentialRotationOperations(d),
 			driver.VirtualMediaOperations(d),
 			driver.InspectionOperations(d),
+			driver.FirmwareOperations(d),
 		),
 		Options: optionSchema(),
 		Check: func(t driver.Target) error {

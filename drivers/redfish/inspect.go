@@ -188,14 +188,11 @@ func (c *client) disks(system document) ([]metal.InventoryDisk, error) {
 		return nil, err
 	}
 	for _, storage := range storages {
-		for _, link := range storage.links("Drives") {
-			drive, err := c.get(link)
-			if driver.CodeOf(err) == metal.CodeBMCError && err != nil {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
+		drives, err := c.readAll(storage.links("Drives"))
+		if err != nil {
+			return nil, err
+		}
+		for _, drive := range drives {
 			out = append(out, diskOf(drive.fields, drive.text("Name")))
 		}
 	}
@@ -233,10 +230,10 @@ func diskOf(f fields, name string) metal.InventoryDisk {
 	return disk
 }
 
-// optional makes a part that the BMC refuses to show an empty one; a BMC that
-// cannot be reached stays an error.
+// optional makes a part that the BMC refuses to show, or whose path is not
+// followed, an empty one; a BMC that cannot be reached stays an error.
 func (c *client) optional(docs []document, err error) ([]document, error) {
-	if err != nil && driver.CodeOf(err) == metal.CodeBMCError {
+	if code := driver.CodeOf(err); err != nil && (code == metal.CodeBMCError || code == metal.CodeInvalidAddress) {
 		c.log.Debug("a part of the machine cannot be read", "error", err)
 		return nil, nil
 	}

@@ -124,40 +124,27 @@ func (c *client) mediaSlots() ([]document, error) {
 		return nil, err
 	}
 	collections := []string{system.link("VirtualMedia")}
-	slots, used, err := c.firstSlots(collections)
-	if err != nil || used != "" {
-		c.findings.mediaSlots = used
-		return slots, err
+	managers, err := c.readAll(c.managers(system))
+	if err != nil {
+		return nil, err
 	}
-	for _, path := range c.managers(system) {
-		manager, err := c.get(path)
-		if err != nil {
-			return nil, err
-		}
-		if slots, used, err = c.firstSlots([]string{manager.link("VirtualMedia")}); err != nil || used != "" {
-			c.findings.mediaSlots = used
-			return slots, err
-		}
+	for _, m := range managers {
+		collections = append(collections, m.link("VirtualMedia"))
 	}
-	return nil, nil
-}
-
-// firstSlots are the members of the first collection that has any.
-func (c *client) firstSlots(collections []string) (slots []document, used string, err error) {
 	for _, path := range collections {
 		if path == "" {
 			continue
 		}
-		slots, err := c.members(path)
-		var r *refusal
-		if errors.As(err, &r) && r.status == http.StatusNotFound {
-			continue
+		slots, err := c.optional(c.members(path))
+		if err != nil {
+			return nil, err
 		}
-		if err != nil || len(slots) > 0 {
-			return slots, path, err
+		if len(slots) > 0 {
+			c.findings.mediaSlots = path
+			return slots, nil
 		}
 	}
-	return nil, "", nil
+	return nil, nil
 }
 
 // members reads a collection's resources. One that cannot be read is left out,
@@ -167,19 +154,7 @@ func (c *client) members(path string) ([]document, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []document
-	for _, link := range collection.links("Members") {
-		doc, err := c.get(link)
-		if code := driver.CodeOf(err); err != nil && (code == metal.CodeBMCError || code == metal.CodeInvalidAddress) {
-			c.log.Debug("a member of a collection is left out", "path", link, "error", err)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, doc)
-	}
-	return out, nil
+	return c.readAll(collection.links("Members"))
 }
 
 func (c *client) insert(slot document, image string) (document, error) {

@@ -66,6 +66,7 @@ type transport struct {
 	base  *http.Transport
 	pace  pace
 	creds driver.Credentials
+	next  driver.Credentials // of a rotation that is under way
 
 	command context.Context // of the command that holds the BMC
 	basic   bool            // log in with each request
@@ -172,6 +173,9 @@ func (t *transport) once(req *http.Request) (*http.Response, error) {
 		return nil, t.explain(ctx, fmt.Errorf("the answer broke off: %w", err), true)
 	case len(body) > maxBody:
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxBody)
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		body = []byte(driver.Redact(string(body), t.creds, t.next))
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
