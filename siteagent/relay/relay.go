@@ -95,6 +95,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer answer.Body.Close()
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Now().Add(callTimeout))    // a writer without deadlines (in a test) is as good
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the connection may go on
 	for name, values := range link.EndToEnd(answer.Header) {
 		w.Header()[name] = values
 	}

@@ -28,6 +28,12 @@ func (b *bmc) set(r Reading) {
 	b.reading = r
 }
 
+func (b *bmc) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.reads
+}
+
 func (b *bmc) read(context.Context) (Reading, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,10 +152,10 @@ func TestLeaseEndsUnlessRenewed(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.want(t, "n", "power on", "power off")
 		time.Sleep(10 * time.Minute)
-		reads := b.reads
+		reads := b.count()
 		time.Sleep(time.Hour)
-		if b.reads != reads {
-			t.Errorf("%d reads after the lease", b.reads-reads)
+		if more := b.count() - reads; more != 0 {
+			t.Errorf("%d reads after the lease", more)
 		}
 		w.Lease(lease(b))
 		p.want(t, "n", "power on", "power off", "power off")
@@ -157,6 +163,8 @@ func TestLeaseEndsUnlessRenewed(t *testing.T) {
 		end.Length = 0
 		w.Lease(end)
 		synctest.Wait()
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if len(w.watched) != 0 {
 			t.Error("the lease was not ended")
 		}

@@ -1,0 +1,256 @@
+package siteagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"ferrule/failpoint"
+	"ferrule/link/client"
+	"ferrule/metal"
+	"ferrule/siteagent/journal"
+	"ferrule/siteagent/media"
+	"ferrule/siteagent/ramdisk"
+	"ferrule/siteagent/refusal"
+	"ferrule/siteagent/watch"
+	"ferrule/trust"
+)
+
+// maxResult is the largest result that fits the wire once it is signed.
+const maxResult = 2 << 20
+
+// executor takes commands from delivery to result.
+type executor struct {
+	link    Link
+	drivers Drivers
+	journal *journal.Journal
+	media   *media.Shelf
+	ramdisk *ramdisk.Client
+	watch   *watch.Watch
+	base    func() string // the agent's own address, as machines and BMCs see it
+	workDir string
+	timeout time.Duration // of one command
+	log     *slog.Logger
+
+	accept context.Context // ends when nothing more may begin
+	ctx    context.Context // ends when running commands must give up
+	lanes  *lanes
+	sends  sync.WaitGroup
+
+	mu    sync.Mutex
+	taken map[string]bool // commands between delivery and result
+}
+
+// handle takes charge of one delivery. It never waits for a BMC.
+func (e *executor) handle(ctx context.Context, d client.Delivery) error {
+	cmd, err := e.link.Verify(d.Envelope)
+	if err != nil {
+		return e.refuse(ctx, err)
+	}
+	failpoint.Hit("after-verify")
+	if !e.take(cmd.ID) {
+		return nil // delivered again while it runs: its result will answer both
+	}
+	e.lanes.add(laneOf(cmd), func() { e.run(cmd) })
+	return nil
+}
+
+func (e *executor) take(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.taken[id] {
+		return false
+	}
+	e.taken[id] = true
+	return true
+}
+
+func (e *executor) release(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.taken, id)
+}
+
+// refuse answers a delivery that is not to be obeyed. One that has expired may
+// be an old one whose answer was lost; the journal knows.
+func (e *executor) refuse(ctx context.Context, err error) error {
+	var refused *trust.Refusal
+	if !errors.As(err, &refused) {
+		return fmt.Errorf("verify command: %w", err)
+	}
+	id := refused.CommandID
+	e.log.WarnContext(ctx, "command refused", "command", id, "reason", refused.Code, "error", err)
+	if id == "" || !e.take(id) {
+		return nil
+	}
+	result := failure(metal.CodeInvalidPayload, "the agent refuses the command: "+refused.Text)
+	if refused.Code == trust.RefusedExpired {
+		result = e.answerExpired(id, result)
+	}
+	result.CommandID = id
+	e.send(result)
+	return nil
+}
+
+func (e *executor) answerExpired(id string, refusal metal.CommandResult) metal.CommandResult {
+	state, stored, err := e.journal.Lookup(id)
+	switch {
+	case err != nil:
+		e.log.Error("journal cannot be read", "command", id, "error", err)
+		return unknownOutcome()
+	case state == journal.Done:
+		return *stored
+	case state == journal.Begun:
+		return unknownOutcome()
+	default:
+		return refusal
+	}
+}
+
+// run does one command, or answers from the journal if that was done before.
+func (e *executor) run(cmd metal.Command) {
+	log := e.log.With("command", cmd.ID, "node", cmd.NodeUUID, "operation", cmd.Request.Operation)
+	state, stored, err := e.journal.Lookup(cmd.ID)
+	switch {
+	case err != nil:
+		log.Error("journal cannot be read", "error", err)
+		e.finish(cmd, unknownOutcome())
+	case state == journal.Done:
+		e.send(*stored)
+	case state == journal.Begun && !repeatable(cmd):
+		e.finish(cmd, unknownOutcome())
+	default:
+		e.act(log, cmd)
+	}
+}
+
+// act does what has not been done yet. Nothing that touches the metal comes
+// before the journal's note, and nothing but that comes after it.
+func (e *executor) act(log *slog.Logger, cmd metal.Command) {
+	secrets, err := e.fetchSecrets(e.accept, cmd)
+	defer secrets.wipe()
+	if e.accept.Err() != nil {
+		e.release(cmd.ID) // stopping: it comes again after the restart
+		return
+	}
+	if err != nil {
+		log.Warn("secrets of a command are not to be had", "error", err)
+		e.finish(cmd, failure(refusal.CodeOf(err, metal.CodeCredentialsUnavailable), err.Error()))
+		return
+	}
+	if !time.Now().Before(cmd.ExpiresAt) {
+		e.finish(cmd, failure(metal.CodeInvalidPayload, fmt.Sprintf("the command expired at %s before its turn came", cmd.ExpiresAt.UTC().Format(time.RFC3339))))
+		return
+	}
+	if err := e.journal.Begin(cmd.ID, cmd.ExpiresAt, !repeatable(cmd)); err != nil {
+		log.Error("journal cannot be written; the command is not done", "error", err)
+		e.finish(cmd, failure(metal.CodeInvalidConfig, "the agent cannot write its journal, so it does nothing: "+err.Error()))
+		return
+	}
+	failpoint.Hit("journal-begun")
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(e.ctx, e.timeout)
+	defer cancel()
+	result := e.perform(ctx, log, cmd, secrets)
+	failpoint.Hit("acted")
+	if e.ctx.Err() != nil && !result.OK {
+		log.Warn("command was cut off by the agent's stop; its outcome is unknown")
+		e.release(cmd.ID)
+		return
+	}
+	log.Info("command done", "ok", result.OK, "code", result.ErrorCode, "message", result.Message, "took", time.Since(began))
+	e.finish(cmd, result)
+}
+
+// perform acts, and turns a panic into a result: one bad answer of a BMC must
+// not take a whole site down.
+func (e *executor) perform(ctx context.Context, log *slog.Logger, cmd metal.Command, s secrets) (result metal.CommandResult) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("command panicked", "panic", p, "stack", string(debug.Stack()))
+			result = unknownOutcome()
+		}
+	}()
+	return e.dispatch(ctx, cmd, s)
+}
+
+// finish stores a command's result and sends it.
+func (e *executor) finish(cmd metal.Command, result metal.CommandResult) {
+	if len(result.ResultJSON) > maxResult {
+		result = failure(metal.CodeBMCError, fmt.Sprintf("the result of %s has %d bytes, more than the %d that can be sent", cmd.Request.Operation, len(result.ResultJSON), maxResult))
+	}
+	result.CommandID, result.FinishedAt = cmd.ID, time.Now().UTC()
+	if err := e.journal.Finish(result, cmd.ExpiresAt, !repeatable(cmd)); err != nil {
+		e.log.Error("result cannot be written to the journal", "command", cmd.ID, "error", err)
+	}
+	failpoint.Hit("journal-result")
+	e.send(result)
+}
+
+// send hands a result in without holding up the lane: that can take as long as
+// the control plane is away.
+func (e *executor) send(result metal.CommandResult) {
+	if result.FinishedAt.IsZero() {
+		result.FinishedAt = time.Now().UTC()
+	}
+	e.sends.Go(func() {
+		defer e.release(result.CommandID)
+		failpoint.Hit("before-send-result")
+		err := e.link.SendResult(e.ctx, result)
+		switch {
+		case e.ctx.Err() != nil && err != nil:
+			return // stopping: it is in the journal and asked for again
+		case err != nil:
+			e.log.Error("result was not handed in", "command", result.CommandID, "error", err)
+			return
+		}
+		failpoint.Hit("result-sent")
+	})
+}
+
+// repeatable reports whether doing the command twice is as good as once.
+func repeatable(cmd metal.Command) bool {
+	if cmd.Request.Operation == metal.RamdiskCall {
+		var args metal.RamdiskCallArgs
+		return json.Unmarshal(cmd.Request.ArgsJSON, &args) == nil && args.Command == "" // a list
+	}
+	kind, ok := metal.KindOf(cmd.Kind)
+	return ok && kind.Resend == metal.ResendFreely
+}
+
+// laneOf is the key under which commands wait for each other: the BMC, or the
+// node for what reaches no BMC.
+func laneOf(cmd metal.Command) string {
+	switch {
+	case cmd.Kind == metal.KindWatch:
+		return "watch " + cmd.NodeUUID
+	case cmd.Request.Driver == "":
+		return string(cmd.Request.Operation.Concern()) + " " + cmd.NodeUUID
+	default:
+		return bmcLane(cmd.Request)
+	}
+}
+
+// bmcLane is the BMC of a request: several systems behind one share it.
+func bmcLane(req metal.Request) string {
+	host := req.Address
+	if _, rest, ok := strings.Cut(host, "://"); ok {
+		host = rest
+	}
+	host, _, _ = strings.Cut(host, "/")
+	return "bmc " + strings.TrimSuffix(strings.ToLower(host), ":443")
+}
+
+func failure(code metal.ErrorCode, message string) metal.CommandResult {
+	return metal.CommandResult{ErrorCode: code, Message: message}
+}
+
+func unknownOutcome() metal.CommandResult {
+	return failure(metal.CodeOutcomeUnknown, "the agent was interrupted while it did this command and cannot tell how it ended; look at the machine")
+}

@@ -1,0 +1,277 @@
+package siteagent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ferrule/drivers"
+	"ferrule/metal"
+	"ferrule/siteagent/configdrive"
+	"ferrule/siteagent/ramdisk"
+	"ferrule/siteagent/refusal"
+	"ferrule/siteagent/watch"
+)
+
+// ownOperations are those that the agent carries out without a driver.
+var ownOperations = []metal.Operation{metal.MediaPublish, metal.MediaRetract, metal.RamdiskCall}
+
+// secrets are a command's secrets in clear, by their refs. They live as long
+// as the command runs.
+type secrets map[string][]byte
+
+// fetchSecrets gets what the command names. While the control plane cannot be
+// reached it waits, but not beyond the command's end.
+func (e *executor) fetchSecrets(ctx context.Context, cmd metal.Command) (secrets, error) {
+	refs, err := refsOf(cmd)
+	if err != nil || len(refs) == 0 {
+		return nil, err
+	}
+	ctx, cancel := context.WithDeadline(ctx, cmd.ExpiresAt)
+	defer cancel()
+	got := secrets{}
+	for _, ref := range refs {
+		if got[ref] != nil {
+			continue
+		}
+		if got[ref], err = e.link.FetchSecret(ctx, cmd.ID, ref); err != nil {
+			return nil, err
+		}
+	}
+	return got, nil
+}
+
+// refsOf lists the secret refs of a command, those of its arguments too.
+func refsOf(cmd metal.Command) ([]string, error) {
+	var refs []string
+	add := func(ref string) {
+		if ref != "" {
+			refs = append(refs, ref)
+		}
+	}
+	add(cmd.Request.CredentialsRef)
+	switch cmd.Request.Operation {
+	case metal.MediaPublish:
+		var args metal.PublishMediaArgs
+		if err := decode(cmd, &args); err != nil {
+			return nil, err
+		}
+		add(args.TokenRef)
+	case metal.RamdiskCall:
+		var args metal.RamdiskCallArgs
+		if err := decode(cmd, &args); err != nil {
+			return nil, err
+		}
+		add(args.TokenRef)
+		for _, ref := range args.SecretParams {
+			add(ref)
+		}
+	case metal.CredentialRotate:
+		var args metal.RotateCredentialArgs
+		if err := decode(cmd, &args); err != nil {
+			return nil, err
+		}
+		add(args.NewCredentialsRef)
+	}
+	for _, ref := range refs {
+		if !metal.IsSecretRef(ref) {
+			// It is not quoted: it may be a secret where a ref belongs.
+			return nil, errors.New("a secret is named by something that is no ref")
+		}
+	}
+	return refs, nil
+}
+
+// decode reads a command's arguments.
+func decode(cmd metal.Command, args any) error {
+	text := cmd.Request.ArgsJSON
+	if len(text) == 0 {
+		text = []byte("{}")
+	}
+	if err := json.Unmarshal(text, args); err != nil {
+		return refusal.New(metal.CodeInvalidArgs, "the arguments of %s are not as expected: %s", cmd.Request.Operation, err)
+	}
+	return nil
+}
+
+// dispatch does an operation of the agent's own, or has the driver do it.
+func (e *executor) dispatch(ctx context.Context, cmd metal.Command, s secrets) metal.CommandResult {
+	switch {
+	case cmd.Kind == metal.KindWatch:
+		return resultOf(nil, e.lease(cmd, s))
+	case cmd.Request.Operation == metal.MediaPublish:
+		return resultOf(e.publish(ctx, cmd, s))
+	case cmd.Request.Operation == metal.MediaRetract:
+		return resultOf(nil, e.retract(ctx, cmd))
+	case cmd.Request.Operation == metal.RamdiskCall:
+		return resultOf(e.callRamdisk(ctx, cmd, s))
+	case cmd.Request.Driver == "":
+		return failure(metal.CodeUnsupportedOperation, fmt.Sprintf("this agent cannot do %s", cmd.Request.Operation))
+	case cmd.Request.Operation == metal.CredentialRotate:
+		return e.rotate(ctx, cmd, s)
+	default:
+		return e.drivers.Execute(ctx, cmd.Request, s.credentials(cmd.Request.CredentialsRef))
+	}
+}
+
+// resultOf is the result of an own operation: value may be nil.
+func resultOf(value any, err error) metal.CommandResult {
+	if err != nil {
+		return failure(refusal.CodeOf(err, metal.CodeBMCError), err.Error())
+	}
+	if value == nil {
+		return metal.CommandResult{OK: true}
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return failure(metal.CodeBMCError, "the result cannot be written as JSON: "+err.Error())
+	}
+	return metal.CommandResult{OK: true, ResultJSON: text}
+}
+
+func (s secrets) wipe() {
+	for _, value := range s {
+		clear(value)
+	}
+}
+
+// credentials reads a BMC account; no ref means none.
+func (s secrets) credentials(ref string) drivers.Credentials {
+	if ref == "" {
+		return drivers.Credentials{}
+	}
+	return drivers.ParseCredentials(s[ref])
+}
+
+func (e *executor) rotate(ctx context.Context, cmd metal.Command, s secrets) metal.CommandResult {
+	var args metal.RotateCredentialArgs
+	if err := decode(cmd, &args); err != nil {
+		return resultOf(nil, err)
+	}
+	return e.drivers.Rotate(ctx, cmd.Request, s.credentials(cmd.Request.CredentialsRef), s.credentials(args.NewCredentialsRef))
+}
+
+func (e *executor) publish(ctx context.Context, cmd metal.Command, s secrets) (any, error) {
+	var args metal.PublishMediaArgs
+	if err := decode(cmd, &args); err != nil {
+		return nil, err
+	}
+	url, err := e.media.Publish(ctx, args, string(s[args.TokenRef]), e.base())
+	if err != nil {
+		return nil, err
+	}
+	return metal.PublishMediaResult{URL: url}, nil
+}
+
+func (e *executor) retract(ctx context.Context, cmd metal.Command) error {
+	var args metal.RetractMediaArgs
+	if err := decode(cmd, &args); err != nil {
+		return err
+	}
+	return e.media.Retract(ctx, args.Name)
+}
+
+func (e *executor) callRamdisk(ctx context.Context, cmd metal.Command, s secrets) (any, error) {
+	var args metal.RamdiskCallArgs
+	if err := decode(cmd, &args); err != nil {
+		return nil, err
+	}
+	call := ramdisk.Call{
+		AgentURL: args.AgentURL, VerifyCA: args.VerifyCA, Token: string(s[args.TokenRef]),
+		Command: args.Command, Params: args.Params, Wait: args.Wait,
+	}
+	for path, ref := range args.SecretParams {
+		value, err := e.secretParam(ctx, args, string(s[ref]))
+		if err != nil {
+			return nil, err
+		}
+		if err := place(call.Params, path, value); err != nil {
+			return nil, err
+		}
+		call.Secrets = append(call.Secrets, value, string(s[ref]))
+	}
+	return e.ramdisk.Do(ctx, call)
+}
+
+// secretParam is the value that goes to the ramdisk for a secret: a config
+// drive that is given as a description is built here.
+func (e *executor) secretParam(ctx context.Context, args metal.RamdiskCallArgs, value string) (string, error) {
+	if !configdrive.IsDescription([]byte(value)) {
+		return value, nil
+	}
+	node, _ := args.Params["node"].(map[string]any)
+	uuid, _ := node["uuid"].(string)
+	name, _ := node["name"].(string)
+	return configdrive.Build(ctx, []byte(value), configdrive.Node{UUID: uuid, Name: name}, e.workDir)
+}
+
+// place sets the member at a dotted path; the objects on the way must be there.
+func place(params map[string]any, path, value string) error {
+	members := strings.Split(path, ".")
+	at := params
+	for _, member := range members[:len(members)-1] {
+		next, ok := at[member].(map[string]any)
+		if !ok {
+			return refusal.New(metal.CodeInvalidArgs, "the parameters have no object %q on the path %q", member, path)
+		}
+		at = next
+	}
+	if at == nil {
+		return refusal.New(metal.CodeInvalidArgs, "there are no parameters to put %q into", path)
+	}
+	at[members[len(members)-1]] = value
+	return nil
+}
+
+// lease has the power watch look at the command's BMC. The credentials are
+// kept until the lease ends.
+func (e *executor) lease(cmd metal.Command, s secrets) error {
+	var args metal.WatchArgs
+	if err := decode(cmd, &args); err != nil {
+		return err
+	}
+	creds := s.credentials(cmd.Request.CredentialsRef)
+	req := cmd.Request
+	req.ArgsJSON = nil
+	e.watch.Lease(watch.Lease{
+		NodeUUID: cmd.NodeUUID, Target: targetOf(req),
+		Interval: time.Duration(args.IntervalSeconds) * time.Second,
+		Length:   time.Duration(args.LeaseSeconds) * time.Second,
+		Read: func(ctx context.Context) (watch.Reading, bool) {
+			var reading watch.Reading
+			ok := e.lanes.try(bmcLane(req), func() { reading = e.readPower(ctx, req, creds) })
+			return reading, ok
+		},
+	})
+	return nil
+}
+
+// targetOf is everything in a request that says which BMC is read, and how.
+func targetOf(req metal.Request) string {
+	return strings.Join([]string{req.Driver, req.Address, req.CredentialsRef, req.TLSSPKISHA256, string(req.DriverOptionsJSON)}, "\n")
+}
+
+func (e *executor) readPower(ctx context.Context, req metal.Request, creds drivers.Credentials) (reading watch.Reading) {
+	defer func() {
+		if p := recover(); p != nil {
+			reading = watch.Reading{Code: metal.CodeBMCError, Message: fmt.Sprintf("reading the power of %s panicked: %v", req.Address, p)}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	result := e.drivers.Execute(ctx, req, creds)
+	if !result.OK {
+		return watch.Reading{Code: result.ErrorCode, Message: result.Message}
+	}
+	var power metal.PowerResult
+	if err := json.Unmarshal(result.ResultJSON, &power); err != nil {
+		return watch.Reading{Code: metal.CodeBMCError, Message: "the driver's reading of the power is not as expected"}
+	}
+	return watch.Reading{State: power.State}
+}
+
+// readTimeout bounds one look of the power watch.
+const readTimeout = 90 * time.Second
