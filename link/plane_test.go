@@ -3,7 +3,6 @@ package link_test
 import (
 	"context"
 	"crypto/rand"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -91,11 +90,17 @@ func newPlane(t *testing.T) *plane {
 	return p
 }
 
+func listenAt(t *testing.T, address string) net.Listener {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	check(t, err)
+	return listener
+}
+
 // serve runs the gateway at address until stop.
 func (p *plane) serve(address string) {
 	p.t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(p.t.Context(), "tcp", address)
-	check(p.t, err)
+	listener := listenAt(p.t, address)
 	p.address = listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -108,7 +113,7 @@ func (p *plane) serve(address string) {
 	})
 }
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // code makes a join code for a site.
 func (p *plane) code(site string) trust.JoinCode {

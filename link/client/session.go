@@ -35,9 +35,10 @@ var (
 
 // Run stays connected until ctx ends, and gives each command that comes to
 // handle, one at a time and in order; so handle takes charge of a command (its
-// journal) and returns. An error from handle ends the session, and the command
-// comes again on the next. Commands that are not done come again after a
-// restart of the agent. Run also renews the certificate.
+// journal) and returns; its context ends with the session. An error from handle
+// ends the session, and the command comes again on the next. Commands that are
+// not done come again after a restart of the agent. Run also renews the
+// certificate.
 //
 // It returns nil when ctx ended, and an error only when the agent has been
 // removed.
@@ -104,14 +105,14 @@ func (c *Client) session(ctx context.Context, hello link.Hello, cursor *int64, h
 			patience = deadAfter * time.Duration(line.Welcome.KeepAliveSeconds*float64(time.Second))
 			c.log.InfoContext(ctx, "session with the control plane is open", "session", line.Welcome.SessionID)
 		}
+		if line.Envelope != "" {
+			silence.Stop() // the time that handle takes is the agent's own
+			if err := handle(ctx, Delivery{Seq: line.Seq, Envelope: line.Envelope}); err != nil {
+				return welcomed, fmt.Errorf("take command %d: %w", line.Seq, err)
+			}
+			*cursor = line.Seq
+		}
 		silence.Reset(patience)
-		if line.Envelope == "" {
-			continue
-		}
-		if err := handle(ctx, Delivery{Seq: line.Seq, Envelope: line.Envelope}); err != nil {
-			return welcomed, fmt.Errorf("take command %d: %w", line.Seq, err)
-		}
-		*cursor = max(*cursor, line.Seq)
 	}
 }
 

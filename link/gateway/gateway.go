@@ -45,6 +45,7 @@ type Gateway struct {
 	mux      *http.ServeMux
 
 	mu       sync.Mutex
+	stopping bool
 	sessions map[string]*session // by agent
 }
 
@@ -126,6 +127,7 @@ func (g *Gateway) Serve(ctx context.Context, listener net.Listener) error {
 			SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second, WriteByteTimeout: 30 * time.Second,
 		},
 	}
+	g.setStopping(false)
 	served := make(chan error, 1)
 	go func() { served <- server.ServeTLS(listener, "", "") }()
 	select {
@@ -133,7 +135,7 @@ func (g *Gateway) Serve(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("serve the link on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	g.endAll(errStopping)
+	g.setStopping(true)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
 	if err := server.Shutdown(stopping); err != nil {

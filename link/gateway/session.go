@@ -40,13 +40,17 @@ type session struct {
 }
 
 // take makes s the session of its agent; one that was before ends.
-func (g *Gateway) take(s *session) {
+func (g *Gateway) take(s *session) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.stopping {
+		return metal.Errorf(metal.Unavailable, "the gateway is stopping")
+	}
 	if before := g.sessions[s.from.Agent.ID]; before != nil {
 		before.end(errReplaced)
 	}
 	g.sessions[s.from.Agent.ID] = s
+	return nil
 }
 
 func (g *Gateway) leave(s *session) {
@@ -78,11 +82,16 @@ func (g *Gateway) Connected() []string {
 	return ids
 }
 
-func (g *Gateway) endAll(cause error) {
+// setStopping opens the gateway to sessions, or ends them all.
+func (g *Gateway) setStopping(stopping bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.stopping = stopping
+	if !stopping {
+		return
+	}
 	for _, s := range g.sessions {
-		s.end(cause)
+		s.end(errStopping)
 	}
 }
 
@@ -102,7 +111,9 @@ func (g *Gateway) serveSession(w http.ResponseWriter, r *http.Request, from trus
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
 	s := &session{id: uuid.NewString(), from: from, end: end, write: lineWriter(w), after: after}
-	g.take(s)
+	if err := g.take(s); err != nil {
+		return err
+	}
 	defer g.leave(s)
 	if err := g.Sessions.SessionOpened(ctx, from.Agent, s.id, hello); err != nil {
 		return fmt.Errorf("open session of agent %s: %w", from.Agent.ID, err)
