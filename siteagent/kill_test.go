@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -62,7 +61,7 @@ func runChild(dir string) error {
 	}}
 	agent, err := New(Options{
 		DataDir: filepath.Join(dir, "data"), Link: plane, Drivers: bmc, Listener: listener,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

@@ -7,19 +7,17 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ferrule/metal"
+	"ferrule/siteagent/iso/isotest"
 	"ferrule/siteagent/refusal"
 )
 
-// unpack reads a config drive back with xorriso: path in the image → content.
+// unpack reads a config drive back: path in the image → content.
 func unpack(t *testing.T, packed string) map[string]string {
 	t.Helper()
 	zipped, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(packed)))
@@ -30,32 +28,11 @@ func unpack(t *testing.T, packed string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "config.iso")
-	if err := os.WriteFile(path, image, 0o600); err != nil {
-		t.Fatal(err)
+	got := isotest.Read(t, image)
+	if got.Label != "config-2" {
+		t.Errorf("the label is %q", got.Label)
 	}
-	out, err := exec.Command("xorriso", "-osirrox", "on", "-indev", path, "-pvd_info", "-extract", "/", filepath.Join(dir, "out")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("xorriso (Debian: apt-get install xorriso): %v\n%s", err, out)
-	}
-	if !strings.Contains(string(out), "config-2") {
-		t.Errorf("the label is not config-2:\n%s", out)
-	}
-	files := map[string]string{}
-	err = filepath.WalkDir(filepath.Join(dir, "out"), func(p string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(p)
-		rel, _ := filepath.Rel(filepath.Join(dir, "out"), p)
-		files[rel] = string(data)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return got.Files
 }
 
 func TestDriveHoldsWhatTheDescriptionAsks(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ferrule/metal"
+	"ferrule/siteagent/iso/isotest"
 	"ferrule/siteagent/refusal"
 )
 
@@ -118,29 +118,19 @@ func (s *site) get(address string, header ...string) (int, []byte) {
 	return resp.StatusCode, data
 }
 
-// unpack reads a medium with xorriso.
-func (s *site) unpack(address string) (dir, report string) {
+// medium is what the BMC finds at an address.
+func (s *site) medium(address string) isotest.Image {
 	s.t.Helper()
 	status, data := s.get(address)
 	if status != http.StatusOK {
 		s.t.Fatalf("%s: %d", address, status)
 	}
-	base := s.t.TempDir()
-	image := filepath.Join(base, "m.iso")
-	if err := os.WriteFile(image, data, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
-	dir = filepath.Join(base, "out")
-	out, err := exec.Command("xorriso", "-osirrox", "on", "-indev", image, "-pvd_info", "-report_el_torito", "plain", "-extract", "/", dir).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("xorriso (Debian: apt-get install xorriso): %v\n%s", err, out)
-	}
-	return dir, string(out)
+	return isotest.Read(s.t, data)
 }
 
-func (s *site) read(path ...string) string {
+func (s *site) original(image string) string {
 	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(path...))
+	data, err := os.ReadFile(filepath.Join(s.images, image))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -160,16 +150,16 @@ func TestBootMediumHoldsKernelRamdiskAndCommandLine(t *testing.T) {
 	args := s.args()
 	args.BootloaderURL = s.from.URL + "/esp"
 	args.Files = map[string]string{"etc/ironic-python-agent.d/x.conf": base64.StdEncoding.EncodeToString([]byte("[DEFAULT]\n"))}
-	dir, report := s.unpack(s.publish(args, token))
+	got := s.medium(s.publish(args, token))
 	for name, image := range map[string]string{"vmlinuz": "kernel", "initrd": "initrd", "boot/grub/efiboot.img": "esp"} {
-		if s.read(dir, name) != s.read(s.images, image) {
+		if got.Files[name] != s.original(image) {
 			t.Errorf("%s differs from its image", name)
 		}
 	}
-	if s.read(dir, "etc/ironic-python-agent.d/x.conf") != "[DEFAULT]\n" {
+	if got.Files["etc/ironic-python-agent.d/x.conf"] != "[DEFAULT]\n" {
 		t.Error("the added file is not there")
 	}
-	grub, isolinux := s.read(dir, grubPath), s.read(dir, isolinuxPath)
+	grub, isolinux := got.Files[grubPath], got.Files[isolinuxPath]
 	plain := `nofb ipa-api-url=` + s.served.URL + ` sshkey="ssh-rsa AAAA me" `
 	if !strings.Contains(grub, "linux /vmlinuz "+plain+`'odd=a$b;c' ir_pub_id=`) || !strings.Contains(grub, "ipa-agent-token="+token) || !strings.Contains(grub, "initrd /initrd") {
 		t.Errorf("grub.cfg is\n%s", grub)
@@ -179,10 +169,8 @@ func TestBootMediumHoldsKernelRamdiskAndCommandLine(t *testing.T) {
 	}
 	_, id, _ := strings.Cut(grub, "ir_pub_id=")
 	id, _, _ = strings.Cut(id, " ")
-	for _, want := range []string{"VMEDIA_BOOT_ISO", id, "UEFI"} {
-		if !strings.Contains(report, want) {
-			t.Errorf("%q is not in the report:\n%s", want, report)
-		}
+	if got.Label != "VMEDIA_BOOT_ISO" || got.Publisher != id || !got.EFI {
+		t.Errorf("label %q, publisher %q, EFI %v", got.Label, got.Publisher, got.EFI)
 	}
 }
 
@@ -190,13 +178,12 @@ func TestNetworkDataMakeItAConfigDrive(t *testing.T) {
 	s := newSite(t)
 	args := s.args()
 	args.Files = map[string]string{networkPath: base64.StdEncoding.EncodeToString([]byte(`{"links": []}`))}
-	dir, report := s.unpack(s.publish(args, ""))
-	if s.read(dir, networkPath) != `{"links": []}` || !strings.Contains(report, "config-2") {
-		t.Errorf("report:\n%s", report)
+	if got := s.medium(s.publish(args, "")); got.Files[networkPath] != `{"links": []}` || got.Label != "config-2" || got.EFI {
+		t.Errorf("medium is %+v", got)
 	}
 	args.Label = "OWN"
-	if _, report := s.unpack(s.publish(args, "")); !strings.Contains(report, "OWN") {
-		t.Errorf("report:\n%s", report)
+	if got := s.medium(s.publish(args, "")); got.Label != "OWN" {
+		t.Errorf("label %q", got.Label)
 	}
 }
 
@@ -332,8 +319,7 @@ func TestImagesAreFetchedOnceUntilTheyChange(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(s.images, "kernel"), later, later); err != nil {
 		t.Fatal(err)
 	}
-	dir, _ := s.unpack(s.publish(s.args(), ""))
-	if s.read(dir, "vmlinuz") != s.read(s.images, "kernel") {
+	if s.medium(s.publish(s.args(), "")).Files["vmlinuz"] != s.original("kernel") {
 		t.Error("the old kernel is in the new medium")
 	}
 	s.from.Close()

@@ -150,7 +150,6 @@ func (s *session) runPatiently(ctx context.Context) (metal.RamdiskCallResult, er
 				failure = err
 				continue
 			}
-			maybeSent = false
 		}
 		result, err := s.run(ctx)
 		if err == nil || refusal.CodeOf(err, "") != "" {
