@@ -24,13 +24,13 @@ func (c *client) logIn() error {
 		c.useBasic()
 		return nil
 	}
-	path := wellKnownSessions
+	path, named := wellKnownSessions, false
 	rootDoc, err := c.openRoot()
 	if err != nil {
 		return err
 	}
 	if link := rootDoc.child("Links").link("Sessions"); link != "" && checkPath(link) == nil {
-		path = link
+		path, named = link, true
 	}
 	creds := c.access.credentials
 	auth, err := redfish.CreateSession(c.api, path, creds.Username, creds.Password)
@@ -46,7 +46,7 @@ func (c *client) logIn() error {
 	default:
 		err = c.explain(http.MethodPost, path, err)
 	}
-	return c.withoutSession(err)
+	return c.withoutSession(err, named)
 }
 
 // openRoot reads the service root, which everybody may read. An error is one
@@ -69,7 +69,9 @@ func (c *client) openRoot() (fields, error) {
 
 // withoutSession decides what a refused session means: rejected credentials
 // and a way to the BMC that fails are final, no service or no free slot is not.
-func (c *client) withoutSession(err error) error {
+// Where the root names no sessions (named is false) a 401 may only say that
+// strangers are not told that there is nothing.
+func (c *client) withoutSession(err error, named bool) error {
 	var r *refusal
 	refused := errors.As(err, &r)
 	switch {
@@ -78,9 +80,9 @@ func (c *client) withoutSession(err error) error {
 		c.log.Warn("all sessions of the BMC are taken; using basic authentication for this operation", "error", err)
 		c.transport.basic, c.basicOnce, c.loggedIn = true, true, true
 		return nil
-	case refused && (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden):
-		return err
 	case c.access.auth == authSession:
+		return err
+	case refused && named && (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden):
 		return err
 	case refused, driver.CodeOf(err) == metal.CodeBMCError:
 		c.log.Debug("the BMC opens no session; using basic authentication", "error", err)

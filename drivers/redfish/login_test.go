@@ -214,3 +214,18 @@ func TestOneCommandAtATimeForEachBMC(t *testing.T) {
 	}
 	want[metal.PowerResult](t)(d.GetPower(t.Context(), spelled))
 }
+
+func TestABMCThatHidesItsLackOfSessionsFromStrangers(t *testing.T) {
+	b, d := newBMC(t), newDriver(t)
+	b.on("GET /redfish/v1/", func(w http.ResponseWriter, _ *http.Request, _ object) bool {
+		answer(w, 200, object{"RedfishVersion": "1.6.0", "UUID": 7})
+		return true
+	})
+	b.on("POST "+wellKnownSessions, func(w http.ResponseWriter, _ *http.Request, _ object) bool {
+		w.WriteHeader(401)
+		return true
+	})
+	target := b.target()
+	target.Options = driver.Options{}
+	want[metal.PowerResult](t)(d.GetPower(t.Context(), target))
+}

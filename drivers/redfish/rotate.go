@@ -36,6 +36,7 @@ func (d *Driver) RotateCredential(ctx context.Context, t driver.Target, next dri
 			}
 			return metal.RotateCredentialResult{}, driver.Errorf(driver.CodeOf(err), "BMC %s took the new password of user %q, but a login with it fails; the old one stays current: %w", c.access.address, account, err)
 		}
+		c.logOut(ctx) // a session of the old password would outlive it on some BMCs
 		// One attempt only: a second could lock the account.
 		refused := driver.CodeOf(d.tryLogin(ctx, old, c)) == metal.CodeAuthFailed
 		if !refused {

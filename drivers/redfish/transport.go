@@ -42,7 +42,7 @@ func defaultPace() pace {
 		request:       60 * time.Second,
 		retryFirst:    time.Second,
 		retryMost:     10 * time.Second,
-		retryFor:      90 * time.Second,
+		retryFor:      time.Minute,
 		postFor:       3 * time.Minute,
 		pollFirst:     500 * time.Millisecond,
 		pollMost:      5 * time.Second,
