@@ -94,3 +94,19 @@ func TestJoinCodesThatDoNotWork(t *testing.T) {
 		}
 	}
 }
+
+func TestRetiredKeyDoesNotJoinAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	dir, code := t.TempDir(), p.code("")
+	id, err := client.Enroll(t.Context(), code.Encode(), dir, hello())
+	check(t, err)
+	text, err := os.ReadFile(filepath.Join(dir, "identity.json"))
+	check(t, err)
+	p.update(func() { p.agents[id.AgentID()].Keys = []string{"a newer one"} })
+	stolen := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(stolen, "joining.key"), keyIn(t, text), 0o600))
+	if _, err := client.Enroll(t.Context(), code.Encode(), stolen, hello()); refusalCode(err) != trust.RefusedJoinCode {
+		t.Errorf("an old key with its old code: %v", err)
+	}
+}

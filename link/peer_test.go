@@ -140,7 +140,7 @@ func TestOldTLSIsNotSpoken(t *testing.T) {
 	p := newPlane(t)
 	config, err := trust.LinkClientTLS(p.ca.Bundle(), p.credential())
 	check(t, err)
-	config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 //nolint:gosec // that it is refused is the point
+	config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 // that it is refused is the point
 	conn, err := (&tls.Dialer{Config: config}).DialContext(limit(t), "tcp", p.address)
 	if err == nil {
 		_ = conn.Close()

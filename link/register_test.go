@@ -32,7 +32,6 @@ type register struct {
 type joinCode struct {
 	site    string
 	expires time.Time
-	keyHash string
 	agentID string
 }
 
@@ -74,11 +73,11 @@ func (r *register) Join(_ context.Context, j gateway.Joining) (name trust.AgentN
 	r.update(func() {
 		code := r.codes[j.SecretHash]
 		switch {
-		case code == nil || j.At.After(code.expires) || code.agentID != "" && code.keyHash != j.KeyHash:
+		case code == nil || j.At.After(code.expires) || code.agentID != "" && !slices.Contains(r.agents[code.agentID].Keys, j.KeyHash):
 			err = metal.Errorf(metal.Forbidden, "no such code")
 			return
 		case code.agentID == "":
-			code.agentID, code.keyHash = j.NewID, j.KeyHash
+			code.agentID = j.NewID
 			r.agents[j.NewID] = &gateway.Agent{
 				Name: trust.AgentName{ID: j.NewID, Site: code.site}, Keys: []string{j.KeyHash},
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -116,8 +117,8 @@ func withCommandID(err error, body []byte) error {
 	var claim struct {
 		ID string `json:"id"`
 	}
-	r, ok := err.(*Refusal)
-	if !ok || json.Unmarshal(body, &claim) != nil {
+	var r *Refusal
+	if !errors.As(err, &r) || json.Unmarshal(body, &claim) != nil {
 		return err
 	}
 	named := *r

@@ -92,7 +92,7 @@ func TestDeploymentKeyIsMadeOnceAndPrivate(t *testing.T) {
 func TestDeploymentKeyThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	open := filepath.Join(t.TempDir(), "deployment.key")
-	check(t, os.WriteFile(open, make([]byte, DeploymentKeySize), 0o644)) //nolint:gosec // that it is too open is the point
+	check(t, os.WriteFile(open, make([]byte, DeploymentKeySize), 0o644)) // that it is too open is the point
 	short := filepath.Join(t.TempDir(), "deployment.key")
 	check(t, os.WriteFile(short, make([]byte, 8), 0o600))
 	for _, path := range []string{open, short} {

@@ -77,7 +77,9 @@ func removed(err error) bool {
 }
 
 // session is one connection from hello to its end.
-func (c *Client) session(ctx context.Context, hello link.Hello, cursor *int64, handle func(context.Context, Delivery) error) (welcomed bool, err error) {
+func (c *Client) session(
+	ctx context.Context, hello link.Hello, cursor *int64, handle func(context.Context, Delivery) error,
+) (welcomed bool, err error) {
 	if err := c.renewIfDue(ctx); err != nil {
 		c.log.ErrorContext(ctx, "certificate could not be renewed", "error", err,
 			"ends", c.Identity().credential.Certificate().NotAfter)
@@ -154,21 +156,20 @@ func (c *Client) openSession(ctx context.Context, hello link.Hello, after int64)
 	return &lineReader{scanner: scanner, close: func() { _ = response.Body.Close() }}, nil
 }
 
-// next is the next line that is not blank.
-func (r *lineReader) next() (link.Line, error) {
-	var line link.Line
-	for r.scanner.Scan() {
-		text := bytes.TrimSpace(r.scanner.Bytes())
-		if len(text) == 0 {
-			return line, nil // a blank line is a keep-alive too
+// next is the next line. A blank one is a keep-alive and comes as an empty Line.
+func (r *lineReader) next() (line link.Line, err error) {
+	if !r.scanner.Scan() {
+		if err := r.scanner.Err(); err != nil {
+			return line, fmt.Errorf("read the session: %w", err)
 		}
-		if err := json.Unmarshal(text, &line); err != nil {
-			return line, fmt.Errorf("read line of the session: %w", err)
-		}
+		return line, errEnded
+	}
+	text := bytes.TrimSpace(r.scanner.Bytes())
+	if len(text) == 0 {
 		return line, nil
 	}
-	if err := r.scanner.Err(); err != nil {
-		return line, fmt.Errorf("read the session: %w", err)
+	if err := json.Unmarshal(text, &line); err != nil {
+		return line, fmt.Errorf("read line of the session: %w", err)
 	}
-	return line, errEnded
+	return line, nil
 }

@@ -141,6 +141,8 @@ func (g *Gateway) Serve(ctx context.Context, listener net.Listener) error {
 	if err := server.Shutdown(stopping); err != nil {
 		_ = server.Close()
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the link on %s: %w", listener.Addr(), err)
+	}
 	return nil
 }

@@ -28,9 +28,10 @@ type Joining struct {
 // Agents is the register of agents and join codes.
 type Agents interface {
 	// Join spends the code with this hash, in one transaction, and is the agent
-	// made by it. A code spent before by the same key gives the same agent
-	// again; one that is unknown, expired or spent by another key is refused
-	// with metal.Forbidden.
+	// made by it; the key is then in force. A code spent before by the same key
+	// gives the same agent again, as long as that key is still in force. One
+	// that is unknown, expired or spent otherwise is refused with
+	// metal.Forbidden.
 	Join(ctx context.Context, joining Joining) (trust.AgentName, error)
 	// Agent is the agent with this id; metal.NotFound where it never was or has
 	// been removed.
