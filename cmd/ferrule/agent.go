@@ -1,0 +1,5 @@
+package main
+
+import "ferrule/cmd/internal/site"
+
+type agentCommand struct{ site.Command }

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// view shows one line a node. On a terminal the lines are redrawn in place;
+// elsewhere each change is a line of its own.
+type view struct {
+	out  io.Writer
+	live bool
+
+	mu    sync.Mutex
+	began time.Time
+	names []string
+	lines map[string]viewLine
+	drawn int
+}
+
+type viewLine struct {
+	state, step string
+	since       time.Time
+	done        bool
+}
+
+func newView(out *os.File) *view {
+	info, err := out.Stat()
+	live := err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	return &view{out: out, live: live, began: time.Now(), lines: map[string]viewLine{}}
+}
+
+func (v *view) add(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.names = append(v.names, name)
+	v.lines[name] = viewLine{state: "enroll", since: time.Now()}
+}
+
+func (v *view) show(name, state, step string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	old := v.lines[name]
+	if old.state != state {
+		v.lines[name] = viewLine{state: state, step: step, since: time.Now()}
+	} else {
+		old.step = step
+		v.lines[name] = old
+	}
+	if v.live {
+		v.redraw()
+	} else if old.state != state || old.step != step && step != "" {
+		fmt.Fprintln(v.out, v.line(name))
+	}
+}
+
+func (v *view) finished(name string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	l := v.lines[name]
+	l.done = true
+	v.lines[name] = l
+	if v.live {
+		v.redraw()
+	}
+}
+
+func (v *view) line(name string) string {
+	l := v.lines[name]
+	mark := " "
+	if l.done {
+		mark = "✓"
+	}
+	return fmt.Sprintf("%s %-12s %-16s %-26s %6.1f s", mark, name, l.state, l.step, time.Since(v.began).Seconds())
+}
+
+func (v *view) redraw() {
+	var b strings.Builder
+	if v.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", v.drawn)
+	}
+	for _, name := range v.names {
+		fmt.Fprintf(&b, "\x1b[2K%s\n", v.line(name))
+	}
+	v.drawn = len(v.names)
+	_, _ = io.WriteString(v.out, b.String())
+}
+
+func (v *view) end() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.live {
+		v.redraw()
+	}
+}
+
+// summarise tells what came of it.
+func summarise(out io.Writer, lives []*life) {
+	for _, l := range lives {
+		fmt.Fprintf(out, "\n%s (node %s)\n", l.server.Name, l.node)
+		fmt.Fprintf(out, "  ports found:   %s\n", strings.Join(l.ports, ", "))
+		if l.deployed.Image != nil {
+			fmt.Fprintf(out, "  disk image:    sha256 %s, %d partitions\n", l.deployed.Image.SHA256, len(l.deployed.Image.Partitions))
+		}
+		var files []string
+		for name := range l.deployed.ConfigDrive {
+			files = append(files, name)
+		}
+		slices.Sort(files)
+		for _, name := range files {
+			fmt.Fprintf(out, "  config drive:  %s: %s\n", name, shorten(l.deployed.ConfigDrive[name]))
+		}
+		fmt.Fprint(out, "  times:        ")
+		for _, p := range phases {
+			fmt.Fprintf(out, " %s %.1f s", p.name, l.times[p.name].Seconds())
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 100 {
+		s = s[:97] + "..."
+	}
+	return s
+}
+
+// byHand prints what would do the same with the standard client.
+func byHand(out io.Writer, endpoint string, l *life) {
+	fmt.Fprintf(out, `
+The same by hand:
+  export OS_AUTH_TYPE=none OS_ENDPOINT=%s
+  openstack baremetal node create --name %[2]s --driver redfish --inspect-interface agent --deploy-interface direct \
+    --driver-info redfish_address=%[3]s --driver-info redfish_system_id=%[4]s \
+    --driver-info redfish_username=%[5]s --driver-info redfish_password=… \
+    --driver-info redfish_tls_spki_sha256=%[6]s \
+    --driver-info deploy_kernel=%[7]s --driver-info deploy_ramdisk=%[8]s
+  openstack baremetal node manage %[2]s --wait
+  openstack baremetal node inspect %[2]s --wait
+  openstack baremetal node provide %[2]s --wait
+  openstack baremetal node set %[2]s --instance-info image_source=%[9]s --instance-info image_disk_format=%[10]s \
+    --instance-info image_os_hash_algo=sha256 --instance-info image_os_hash_value=%[11]s
+  openstack baremetal node deploy %[2]s --wait --config-drive '{"meta_data": {"hostname": "%[2]s"}}'
+  openstack baremetal node undeploy %[2]s --wait
+`, endpoint, l.server.Name, l.server.RedfishAddress, l.server.SystemID, l.credential.Username, l.server.SPKISHA256,
+		l.ready.Kernel, l.ready.Ramdisk, l.image.URL, l.image.DiskFormat, l.image.SHA256)
+}

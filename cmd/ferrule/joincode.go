@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ferrule/store"
+	"ferrule/trust"
+)
+
+// newJoinCode makes a code and records the hash of its secret.
+func (p *plane) newJoinCode(ctx context.Context, site string, life time.Duration) (trust.JoinCode, error) {
+	code, err := p.ca.NewJoinCode(p.linkAddress(), life)
+	if err != nil {
+		return code, err
+	}
+	row := store.JoinCode{ID: uuid.NewString(), SecretHash: code.SecretHash(), Site: strings.ToLower(site), ExpiresAt: code.Expires}
+	return code, p.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.PutSite(ctx, &store.Site{Name: row.Site}); err != nil {
+			return err
+		}
+		return tx.InsertJoinCode(ctx, &row)
+	})
+}
+
+// linkAddress is what agents dial.
+func (p *plane) linkAddress() string {
+	if a := p.cfg.Link.PublicAddress; a != "" {
+		return a
+	}
+	host, port, _ := net.SplitHostPort(p.linkListener.Addr().String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = p.cfg.Default.MyIP
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// joinCodes is the plane as the API needs it.
+type joinCodes struct{ plane *plane }
+
+func (p *plane) joinCodes() joinCodes { return joinCodes{p} }
+
+// NewJoinCode implements ferrule.Joining.
+func (j joinCodes) NewJoinCode(ctx context.Context, site string, life time.Duration) (string, time.Time, error) {
+	if life <= 0 {
+		life = j.plane.cfg.Trust.JoinCodeLifetime
+	}
+	code, err := j.plane.newJoinCode(ctx, site, life)
+	if err != nil {
+		return "", time.Time{}, fmt.Errorf("make a join code: %w", err)
+	}
+	return code.Encode(), code.Expires, nil
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"ferrule/link"
+	"ferrule/link/gateway"
+	"ferrule/metal"
+	"ferrule/store"
+	"ferrule/trust"
+)
+
+// ledger is the store as the gateway needs it. Each method is one transaction.
+type ledger struct {
+	store  *store.Store
+	sealer *trust.Sealer
+	log    *slog.Logger
+}
+
+var (
+	_ gateway.Agents         = ledger{}
+	_ gateway.Sessions       = ledger{}
+	_ gateway.Commands       = ledger{}
+	_ gateway.Results        = ledger{}
+	_ gateway.Observations   = ledger{}
+	_ gateway.SecretRequests = ledger{}
+	_ trust.Secrets          = ledger{}
+)
+
+// agentRow is an agent's row as its hello describes it.
+func agentRow(id string, h link.Hello) store.Agent {
+	return store.Agent{
+		ID: id, Hostname: h.Hostname, Software: h.Version, Labels: metal.ToJSON(orEmpty(h.Labels)),
+		HardwareTypes: h.HardwareTypes, Operations: metal.ToJSON(h.Operations),
+	}
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// Join implements gateway.Agents.
+func (l ledger) Join(ctx context.Context, j gateway.Joining) (trust.AgentName, error) {
+	row := agentRow(j.NewID, j.Hello)
+	err := l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.Join(ctx, j.SecretHash, j.KeyHash, &row); err != nil {
+			return err
+		}
+		return tx.AddSerial(ctx, row.ID, j.KeyHash)
+	})
+	return trust.AgentName{ID: row.ID, Site: row.Site}, err
+}
+
+// Agent implements gateway.Agents.
+func (l ledger) Agent(ctx context.Context, id string) (gateway.Agent, error) {
+	row, err := l.store.Agent(ctx, id)
+	if err != nil {
+		return gateway.Agent{}, err
+	}
+	if row.RevokedAt != nil {
+		return gateway.Agent{}, metal.Errorf(metal.NotFound, "Agent %s has been removed.", id)
+	}
+	keys, err := l.store.Serials(ctx, id)
+	return gateway.Agent{Name: trust.AgentName{ID: row.ID, Site: row.Site}, Keys: keys}, err
+}
+
+// AddKey implements gateway.Agents.
+func (l ledger) AddKey(ctx context.Context, agentID, keyHash string) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddSerial(ctx, agentID, keyHash) })
+}
+
+// RetireKeysBefore implements gateway.Agents.
+func (l ledger) RetireKeysBefore(ctx context.Context, agentID, keyHash string) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		return tx.RetireSerialsBefore(ctx, agentID, keyHash)
+	})
+}
+
+// conductorName is how an agent shows among the conductors. Two agents on one host
+// are told apart by their ids.
+func conductorName(row store.Agent) string {
+	return row.Hostname + "-" + row.ID[:min(8, len(row.ID))]
+}
+
+// SessionOpened implements gateway.Sessions.
+func (l ledger) SessionOpened(ctx context.Context, agent trust.AgentName, sessionID string, hello link.Hello) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Agent(ctx, agent.ID)
+		if err != nil {
+			return err
+		}
+		said := agentRow(agent.ID, hello)
+		row.Hostname, row.Software, row.Labels = said.Hostname, said.Software, said.Labels
+		row.HardwareTypes, row.Operations, row.SessionID = said.HardwareTypes, said.Operations, sessionID
+		now := time.Now().UTC()
+		row.LastSeenAt = &now
+		if err := tx.UpdateAgent(ctx, &row); err != nil {
+			return err
+		}
+		return tx.UpsertConductor(ctx, &metal.Conductor{
+			Hostname: conductorName(row), ConductorGroup: agent.Site, Drivers: hello.HardwareTypes, AgentID: agent.ID, Online: true,
+		})
+	})
+}
+
+// SessionAlive implements gateway.Sessions.
+func (l ledger) SessionAlive(ctx context.Context, agentID, sessionID string) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		current, err := tx.TouchAgent(ctx, agentID, sessionID)
+		if err != nil || !current {
+			return err
+		}
+		return l.touch(ctx, tx, agentID, true)
+	})
+}
+
+// SessionClosed implements gateway.Sessions.
+func (l ledger) SessionClosed(ctx context.Context, agentID, sessionID string) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		ended, err := tx.EndSession(ctx, agentID, sessionID)
+		if err != nil || !ended {
+			return err
+		}
+		return l.touch(ctx, tx, agentID, false)
+	})
+}
+
+func (l ledger) touch(ctx context.Context, tx *store.Tx, agentID string, online bool) error {
+	row, err := tx.Agent(ctx, agentID)
+	if err != nil {
+		return err
+	}
+	return tx.TouchConductor(ctx, conductorName(row), online)
+}
+
+// PendingCommands implements gateway.Commands.
+func (l ledger) PendingCommands(ctx context.Context, agentID string, after int64, limit int) ([]metal.CommandRecord, error) {
+	return l.store.PendingCommands(ctx, agentID, after, limit)
+}
+
+// MarkSent implements gateway.Commands.
+func (l ledger) MarkSent(ctx context.Context, ids []string) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for _, id := range ids {
+			if _, err := tx.MarkSent(ctx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Subscribe implements gateway.Commands.
+func (l ledger) Subscribe(agentID string) (<-chan struct{}, func()) {
+	return l.store.Subscribe(store.AgentTopic(agentID))
+}
+
+// SaveResult implements gateway.Results: the result and the event that lets
+// the node go on are one transaction.
+func (l ledger) SaveResult(ctx context.Context, agentID string, result metal.CommandResult, _ string) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		command, err := tx.Command(ctx, result.CommandID)
+		if err != nil {
+			return err
+		}
+		if command.AgentID != agentID {
+			return metal.Errorf(metal.NotFound, "Agent %s has no command %s.", agentID, result.CommandID)
+		}
+		first, err := tx.FinishCommand(ctx, command.ID, result)
+		if err != nil || !first || command.OperationID == "" {
+			return err
+		}
+		err = tx.Post(ctx, command.NodeUUID, metal.InboxResult, metal.ToJSON(metal.ResultPayload{
+			CommandID: command.ID, OperationID: command.OperationID, Result: result,
+		}))
+		if metal.ReasonOf(err) == metal.NotFound {
+			return nil // the node was deleted meanwhile
+		}
+		return err
+	})
+}
+
+// Observed implements gateway.Observations. Only what an agent says of nodes
+// of its own site is heard.
+func (l ledger) Observed(ctx context.Context, agent trust.AgentName, seen []link.Observation) error {
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for _, o := range seen {
+			node, err := tx.NodeByUUID(ctx, o.NodeUUID)
+			switch {
+			case metal.ReasonOf(err) == metal.NotFound:
+				continue
+			case err != nil:
+				return err
+			case node.ConductorGroup != agent.Site || o.Kind != link.ObservedPower:
+				l.log.WarnContext(ctx, "an agent's observation is not heard", "agent", agent.ID, "node", o.NodeUUID, "kind", o.Kind)
+				continue
+			}
+			err = tx.Post(ctx, node.UUID, metal.InboxPower, metal.ToJSON(metal.PowerPayload{
+				State: o.PowerState, ErrorCode: o.ErrorCode, Message: o.Message, SeenAt: o.SeenAt,
+			}))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Command implements gateway.SecretRequests.
+func (l ledger) Command(ctx context.Context, id string) (metal.CommandRecord, error) {
+	return l.store.Command(ctx, id)
+}
+
+// UseRequestID implements gateway.SecretRequests.
+func (l ledger) UseRequestID(ctx context.Context, agentID, requestID string, until time.Time) (bool, error) {
+	return l.store.UseRequestID(ctx, agentID, requestID, until)
+}
+
+// Secret implements trust.Secrets.
+func (l ledger) Secret(ctx context.Context, ref string) ([]byte, error) {
+	sealed, err := l.store.SealedSecret(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return l.sealer.Open(ref, sealed.Sealed)
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"ferrule/api"
+	"ferrule/conductor"
+	"ferrule/config"
+	"ferrule/drivers"
+	"ferrule/link/gateway"
+	"ferrule/metal"
+	"ferrule/store"
+	"ferrule/trust"
+)
+
+// plane is the control plane of one process: API, conductor, and the listener
+// that agents dial.
+type plane struct {
+	cfg       *config.Config
+	log       *slog.Logger
+	store     *store.Store
+	sealer    *trust.Sealer
+	ca        *trust.CA
+	certs     *trust.ServerCertificates
+	catalogue *metal.Catalogue
+	local     *drivers.Registry
+	conductor *conductor.Conductor
+	api       http.Handler
+
+	apiListener  net.Listener
+	linkListener net.Listener
+	closers      []func() error
+}
+
+// openPlane opens everything and listens; nothing is served yet. close must be
+// called.
+func openPlane(ctx context.Context, cfg *config.Config) (_ *plane, err error) {
+	p := &plane{cfg: cfg}
+	defer func() {
+		if err != nil {
+			_ = p.close()
+		}
+	}()
+	if err := os.MkdirAll(cfg.Store.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	log, closeLog, err := newLogger(cfg)
+	if err != nil {
+		return nil, err
+	}
+	p.log = log
+	p.closers = append(p.closers, closeLog)
+	for _, w := range cfg.Warnings {
+		log.Warn("option has no meaning here", "option", w.Option, "where", w.Where, "reason", w.Reason)
+	}
+	if err := p.openTrust(ctx); err != nil {
+		return nil, err
+	}
+	if p.catalogue, err = newCatalogue(cfg, log); err != nil {
+		return nil, err
+	}
+	p.local = drivers.New(drivers.Config{Log: log})
+	p.closers = append(p.closers, func() error { return p.local.Close(context.WithoutCancel(ctx)) })
+	if err := p.openConductor(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.listen(ctx); err != nil {
+		return nil, err
+	}
+	p.api, err = p.newAPI()
+	return p, err
+}
+
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
+	where, err := dsn(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, store.Config{DSN: where, Logger: log})
+}
+
+func (p *plane) openTrust(ctx context.Context) error {
+	var err error
+	if err := p.own(); err != nil {
+		return err
+	}
+	if p.store, err = openStore(ctx, p.cfg, p.log); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.store.Close)
+	if err := p.store.Migrate(ctx); err != nil {
+		return err
+	}
+	if p.sealer, err = trust.OpenSealer(p.cfg.Trust.DeploymentKeyFile); err != nil {
+		return err
+	}
+	if p.ca, err = trust.OpenCA(ctx, p.store, p.sealer, nil); err != nil {
+		return err
+	}
+	p.certs = p.ca.NewServerCertificates(func() []string { return trust.LocalNames(p.cfg.Trust.ServerNames...) })
+	return nil
+}
+
+// own makes this process the only one on its data folder: a SQLite file has
+// one writer, and running jobs of another process would be taken over.
+func (p *plane) own() error {
+	unlock, err := lockFolder(filepath.Join(p.cfg.Store.DataDir, "lock"))
+	if err != nil {
+		return err
+	}
+	p.closers = append(p.closers, unlock)
+	return nil
+}
+
+func (p *plane) openConductor(ctx context.Context) error {
+	host := p.cfg.Default.Host
+	signer, err := p.ca.NewCommandSigner(host)
+	if err != nil {
+		return err
+	}
+	p.conductor, err = conductor.New(conductor.Options{
+		Store: p.store, Config: p.cfg, Catalogue: p.catalogue, Signer: signer, Sealer: p.sealer,
+		Local: localDrivers{p.local}, Logger: p.log, Hostname: host,
+	})
+	if err != nil {
+		return err
+	}
+	return p.conductor.Register(ctx)
+}
+
+// localDrivers carry out hardware types that need no agent.
+type localDrivers struct{ registry *drivers.Registry }
+
+// Execute implements conductor.Local.
+func (l localDrivers) Execute(ctx context.Context, req metal.Request) metal.CommandResult {
+	if !slices.Contains([]string{"fake", "manual"}, req.Driver) {
+		return metal.CommandResult{
+			ErrorCode: metal.CodeUnreachable,
+			Message:   fmt.Sprintf("%s needs a site agent, and hardware of this type has none", req.Operation),
+		}
+	}
+	return l.registry.Execute(ctx, req, drivers.Credentials{})
+}
+
+func (p *plane) listen(ctx context.Context) error {
+	var lc net.ListenConfig
+	var err error
+	if p.apiListener, err = lc.Listen(ctx, "tcp", address(p.cfg.API.HostIP, p.cfg.API.Port)); err != nil {
+		return fmt.Errorf("listen for the API: %w", err)
+	}
+	p.closers = append(p.closers, ignoreClosed(p.apiListener))
+	if p.linkListener, err = lc.Listen(ctx, "tcp", address(p.cfg.Link.HostIP, p.cfg.Link.Port)); err != nil {
+		return fmt.Errorf("listen for agents: %w", err)
+	}
+	p.closers = append(p.closers, ignoreClosed(p.linkListener))
+	return nil
+}
+
+func ignoreClosed(l net.Listener) func() error {
+	return func() error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// serve runs until ctx ends or a part fails, then stops all parts.
+func (p *plane) serve(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.conductor.Run(ctx) })
+	group.Go(func() error { return p.serveAPI(ctx) })
+	group.Go(func() error { return p.gateway().Serve(ctx, p.linkListener) })
+	return group.Wait()
+}
+
+// The limits on one connection to the API.
+const (
+	headerTimeout = 15 * time.Second
+	bodyTimeout   = 2 * time.Minute // 64 MiB of config drive over a thin line
+	writeTimeout  = 3 * time.Minute // an answer may wait a minute for an agent
+	idleTimeout   = 2 * time.Minute
+	stopTimeout   = 10 * time.Second
+)
+
+func (p *plane) serveAPI(ctx context.Context) error {
+	server := &http.Server{
+		Handler: p.api, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(p.apiListener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve the API: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := server.Shutdown(stopping); err != nil {
+		_ = server.Close()
+	}
+	<-served
+	return nil
+}
+
+func (p *plane) gateway() *gateway.Gateway {
+	l := ledger{store: p.store, sealer: p.sealer, log: p.log}
+	return gateway.New(gateway.Config{
+		CA: p.ca, Certificates: p.certs, Agents: l, Sessions: l, Commands: l, Results: l, Observations: l,
+		Secrets: l, Requests: l, API: p.api, Logger: p.log,
+	})
+}
+
+func (p *plane) newAPI() (http.Handler, error) {
+	return api.New(api.Options{
+		Store: p.store, Config: p.cfg, Catalogue: p.catalogue, Sealer: p.sealer, Commands: p.conductor,
+		CAPEM: []byte(p.ca.PEM()), Logger: p.log,
+	})
+}
+
+func (p *plane) endpoint() string { return "http://" + p.apiListener.Addr().String() }
+
+// close ends what was opened, last first.
+func (p *plane) close() error {
+	var errs []error
+	for _, c := range slices.Backward(p.closers) {
+		errs = append(errs, c())
+	}
+	p.closers = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"ferrule/config"
+	"ferrule/metal"
+)
+
+// sources are the flags that say where options come from.
+type sources struct {
+	Config []string `help:"Configuration file in Ironic's format; later ones win." placeholder:"FILE"`
+	Set    []string `help:"Override one option." placeholder:"SECTION.OPTION=VALUE" sep:"none"`
+	Data   string   `help:"Folder for database, keys and the agent's files." placeholder:"DIR"`
+	Listen string   `help:"Where the API listens (default 127.0.0.1:6385). With port 0 the other listeners take free ports too." placeholder:"HOST:PORT"`
+	Auth   string   `help:"How callers are known: none, http_basic or keystone." enum:",none,noauth,http_basic,keystone" default:""`
+}
+
+// load reads the options; flags are the strongest source.
+func (s sources) load() (*config.Config, error) {
+	set := append([]string{}, s.Set...)
+	if s.Data != "" {
+		dir, err := filepath.Abs(s.Data)
+		if err != nil {
+			return nil, err
+		}
+		set = append(set, "store.data_dir="+dir)
+	}
+	if s.Auth != "" {
+		set = append(set, "DEFAULT.auth_strategy="+s.Auth)
+	}
+	if s.Listen != "" {
+		host, port, err := net.SplitHostPort(s.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("--listen %s: give HOST:PORT", s.Listen)
+		}
+		set = append(set, "api.host_ip="+host, "api.port="+port)
+	}
+	cfg, err := config.Load(config.Sources{Files: s.Config, Environ: os.Environ(), Set: set})
+	if err != nil {
+		return nil, err
+	}
+	s.settle(cfg)
+	return cfg, nil
+}
+
+// settle sets what follows from other options.
+func (s sources) settle(cfg *config.Config) {
+	if !cfg.IsSet("DEFAULT", "auth_strategy") {
+		cfg.Default.AuthStrategy = "noauth" // Ironic's default, keystone, cannot work without a Keystone
+	}
+	if !cfg.IsSet("api", "host_ip") {
+		cfg.API.HostIP = "127.0.0.1" // nobody is let in from outside unasked
+	}
+	if cfg.API.Port == 0 {
+		if !cfg.IsSet("link", "port") {
+			cfg.Link.Port = 0
+		}
+		if !cfg.IsSet("siteagent", "port") {
+			cfg.SiteAgent.Port = 0
+		}
+	}
+	if cfg.SiteAgent.DataDir == "" {
+		cfg.SiteAgent.DataDir = filepath.Join(cfg.Store.DataDir, "agent")
+	}
+	if cfg.Trust.DeploymentKeyFile == "" {
+		cfg.Trust.DeploymentKeyFile = filepath.Join(cfg.Store.DataDir, "deployment.key")
+	}
+}
+
+func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
+
+// newLogger logs to stderr, or where the options say.
+func newLogger(cfg *config.Config) (log *slog.Logger, closeLog func() error, err error) {
+	var out io.Writer = os.Stderr
+	closeLog = func() error { return nil }
+	if cfg.Default.LogFile != "" {
+		path := cfg.Default.LogFile
+		if cfg.Default.LogDir != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(cfg.Default.LogDir, path)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+		if err != nil {
+			return nil, nil, fmt.Errorf("open the log: %w", err)
+		}
+		out, closeLog = f, f.Close
+	}
+	o := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if cfg.Default.Debug {
+		o.Level = slog.LevelDebug
+	}
+	if cfg.Default.UseJSON {
+		return slog.New(slog.NewJSONHandler(out, o)), closeLog, nil
+	}
+	return slog.New(slog.NewTextHandler(out, o)), closeLog, nil
+}
+
+// newCatalogue is the catalogue as the options switch it on.
+func newCatalogue(cfg *config.Config, log *slog.Logger) (*metal.Catalogue, error) {
+	on := metal.Enabled{
+		HardwareTypes: cfg.Default.EnabledHardwareTypes,
+		Interfaces:    map[metal.InterfaceType][]string{},
+		Defaults:      map[metal.InterfaceType]string{},
+	}
+	for kind, names := range cfg.Default.EnabledInterfaces {
+		on.Interfaces[metal.InterfaceType(kind)] = names
+	}
+	for kind, name := range cfg.Default.DefaultInterfaces {
+		on.Defaults[metal.InterfaceType(kind)] = name
+	}
+	c, err := metal.NewCatalogue(on, metal.ValidationSettings{
+		DeployKernel: cfg.Conductor.DeployKernel, DeployRamdisk: cfg.Conductor.DeployRamdisk,
+		Bootloader: cfg.Conductor.Bootloader, RequireManagedBoot: cfg.Inspector.RequireManagedBoot,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.Skipped() {
+		log.Warn("enabled in the configuration, and not built in", "what", name)
+	}
+	return c, nil
+}

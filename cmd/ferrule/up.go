@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"ferrule/cmd/internal/site"
+	"ferrule/store"
+)
+
+type upCommand struct{ sources }
+
+// Run runs everything in this process.
+func (u upCommand) Run(ctx context.Context) (err error) {
+	cfg, err := u.load()
+	if err != nil {
+		return err
+	}
+	p, err := openPlane(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := p.close(); err == nil {
+			err = e
+		}
+	}()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.serve(ctx) })
+	group.Go(func() error { return p.embeddedAgent(ctx) })
+	group.Go(func() error {
+		p.awaitAgent(ctx)
+		if ctx.Err() == nil {
+			fmt.Printf("ferrule is ready at %s\n", p.endpoint())
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+type serveCommand struct{ sources }
+
+// Run runs API, conductor and the agents' listener.
+func (s serveCommand) Run(ctx context.Context) (err error) {
+	cfg, err := s.load()
+	if err != nil {
+		return err
+	}
+	p, err := openPlane(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := p.close(); err == nil {
+			err = e
+		}
+	}()
+	fmt.Printf("ferrule is ready at %s\n", p.endpoint())
+	return p.serve(ctx)
+}
+
+// embeddedAgent is the agent of the default site. It joins with a code and
+// speaks mTLS over loopback, exactly as one elsewhere does.
+func (p *plane) embeddedAgent(ctx context.Context) error {
+	cfg := site.Config{
+		DataDir: p.cfg.SiteAgent.DataDir, AdvertiseURL: p.cfg.SiteAgent.PublicURL,
+		PlainHTTPBMCs: p.cfg.SiteAgent.PlainHTTPBMCs, Version: version, Log: p.log,
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", address(p.cfg.SiteAgent.HostIP, p.cfg.SiteAgent.Port))
+	if err != nil {
+		return fmt.Errorf("listen for machines: %w", err)
+	}
+	cfg.Listener = listener
+	joined, err := site.Joined(cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	if !joined {
+		code, err := p.newJoinCode(ctx, "", time.Minute)
+		if err != nil {
+			return err
+		}
+		if _, err := site.Join(ctx, code.Encode(), cfg); err != nil {
+			return err
+		}
+	}
+	return site.Run(ctx, cfg)
+}
+
+// agentPatience is how long a start waits for the embedded agent; it is ready
+// without it too.
+const agentPatience = 3 * time.Second
+
+// awaitAgent waits until an agent of the default site is on line.
+func (p *plane) awaitAgent(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		agents, err := p.store.AgentsOf(ctx, "")
+		if err == nil && len(agents) > 0 && onLine(agents) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+func onLine(agents []store.Agent) bool {
+	for _, a := range agents {
+		if a.SessionID != "" {
+			return true
+		}
+	}
+	return false
+}

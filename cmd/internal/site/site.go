@@ -1,0 +1,73 @@
+// Package site wires a site agent from its parts, for the two binaries that run
+// one. It is part of cmd.
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"ferrule/drivers"
+	"ferrule/link/client"
+	"ferrule/siteagent"
+)
+
+// Config is what an operator says of an agent.
+type Config struct {
+	DataDir       string // its identity, journal and media; private to it
+	Listen        string // of the ramdisks' relay and media
+	Listener      net.Listener
+	AdvertiseURL  string // how machines reach Listen; "" for its own address
+	PlainHTTPBMCs []netip.Prefix
+	ImageDirs     []string
+	Version       string
+	Log           *slog.Logger
+}
+
+func (c Config) registry() *drivers.Registry {
+	return drivers.New(drivers.Config{PlainHTTPNetworks: c.PlainHTTPBMCs, Log: c.Log})
+}
+
+// Joined reports whether the folder holds an identity.
+func Joined(dir string) (bool, error) {
+	_, err := client.Load(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Join spends a join code and keeps the identity in the data folder.
+func Join(ctx context.Context, code string, c Config) (*client.Identity, error) {
+	return client.Enroll(ctx, code, c.DataDir, siteagent.HelloOf(c.Version, nil, c.registry()))
+}
+
+// Run runs the agent that has joined, until ctx ends.
+func Run(ctx context.Context, c Config) (err error) {
+	identity, err := client.Load(c.DataDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder %s holds no agent: join a site first, with a code from \"ferrule join-code\"", c.DataDir)
+	}
+	if err != nil {
+		return err
+	}
+	wire, err := client.New(identity, client.Options{Logger: c.Log})
+	if err != nil {
+		return err
+	}
+	defer wire.Close()
+	registry := c.registry()
+	defer func() { err = errors.Join(err, registry.Close(context.WithoutCancel(ctx))) }()
+	agent, err := siteagent.New(siteagent.Options{
+		DataDir: c.DataDir, Link: siteagent.OverClient(wire), Drivers: registry, ListenAddr: c.Listen, Listener: c.Listener,
+		AdvertiseURL: c.AdvertiseURL, ImageDirs: c.ImageDirs, Version: c.Version, Logger: c.Log,
+	})
+	if err != nil {
+		return err
+	}
+	return agent.Run(ctx)
+}
