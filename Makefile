@@ -49,6 +49,6 @@ bench: build ## Measure beside real Ironic
 oracle: env ## Ask real Ironic every request again and compare
 	ORACLE=all go test -count=1 -timeout 35m ./compat-tests/oracle/...
 
-generate: ## Make generated code and the agent's dependency list anew
+generate: ## Make generated code, the agent's dependency list and what options are honoured anew
 	go generate ./...
-	go test -count=1 -run Dependencies ./internal/archtest -update
+	go test -count=1 -run 'Dependencies|Honoured' ./internal/archtest -update

@@ -35,6 +35,9 @@ type Option struct {
 // Key is the option's name in --set and in messages.
 func (o Option) Key() string { return o.Section + "." + o.Name }
 
+// later begins the note of an option that has its field and that nothing reads.
+const later = "not built yet: "
+
 //go:embed options.tsv
 var optionsTSV string
 
@@ -99,8 +102,12 @@ func readOption(line string) (Option, error) {
 	switch cells[4] {
 	case "honoured":
 		option.Status = Honoured
+	case "later":
+		option.Status, option.Note = NoMeaning, later+option.Note
 	case "own":
 		option.Status, option.Own = Honoured, true
+	case "own-later":
+		option.Status, option.Own, option.Note = NoMeaning, true, later+option.Note
 	case "-":
 		option.Status = NoMeaning
 	default:

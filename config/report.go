@@ -52,7 +52,7 @@ func Check(r io.Reader, name string, w io.Writer) error {
 	var l loader
 	for _, a := range assignments {
 		option, ok := theCatalogue().find(a.section, a.name)
-		label := fmt.Sprintf("[%s] %s", a.section, a.name)
+		label := fmt.Sprintf("[%s] %s%s", a.section, a.name, renamed(a, option))
 		switch {
 		case !ok:
 			unknown = append(unknown, finding{a.line, unknownOption(a.section, a.name)})
@@ -60,7 +60,7 @@ func Check(r io.Reader, name string, w io.Writer) error {
 		case option.Status == NoMeaning:
 			idle = append(idle, finding{a.line, label + ": " + option.Note})
 		default:
-			honoured = append(honoured, finding{a.line, label + renamed(a, option)})
+			honoured = append(honoured, finding{a.line, label})
 		}
 		l.found = append(l.found, given{option, a.value, fmt.Sprintf("%s:%d", name, a.line)})
 	}
@@ -86,7 +86,7 @@ func Check(r io.Reader, name string, w io.Writer) error {
 
 // renamed says an option's present name where the file has an older one.
 func renamed(a assignment, option Option) string {
-	if option.Section == a.section && option.Name == strings.ReplaceAll(a.name, "-", "_") {
+	if option.Name == "" || option.Section == a.section && option.Name == strings.ReplaceAll(a.name, "-", "_") {
 		return ""
 	}
 	return fmt.Sprintf(" (now [%s] %s)", option.Section, option.Name)

@@ -42,18 +42,20 @@ func TestCheckSaysWhatBecomesOfEachOption(t *testing.T) {
 	const file = `[DEFAULT]
 auth_strategy = noauth
 transport_url = rabbit://user:hunter2@host/
-[pxe]
-pxe_append_params = quiet
+[api]
+port = 6385
 [conductor]
+configdrive_use_swift = false
 deploy_callback_timout = 5
 `
 	const want = `honoured: 2
   ironic.conf:2: [DEFAULT] auth_strategy
-  ironic.conf:5: [pxe] pxe_append_params (now [pxe] kernel_append_params)
-no meaning here: 1
+  ironic.conf:5: [api] port
+no meaning here: 2
   ironic.conf:3: [DEFAULT] transport_url: no message bus and no RPC
+  ironic.conf:7: [conductor] configdrive_use_swift (now [deploy] configdrive_use_object_store): no Swift client
 unknown: 1
-  ironic.conf:7: unknown option [conductor] deploy_callback_timout; did you mean [conductor] deploy_callback_timeout?
+  ironic.conf:8: unknown option [conductor] deploy_callback_timout; did you mean [conductor] deploy_callback_timeout?
 `
 	var findings strings.Builder
 	err := Check(strings.NewReader(file), "ironic.conf", &findings)

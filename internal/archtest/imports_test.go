@@ -103,8 +103,8 @@ func lookAtSources(t *testing.T) {
 	}
 }
 
-// packages lists all of ours, with what is behind them.
-func packages(t *testing.T) []pkg {
+// ourPackages lists all of ours, with what is behind them.
+func ourPackages(t *testing.T) []pkg {
 	t.Helper()
 	lookAtSources(t)
 	command := exec.Command("go", "list", "-e", "-json=ImportPath,Standard,Imports,Deps", module+"/...")
@@ -153,7 +153,7 @@ func isStandard(importPath string) bool {
 }
 
 func TestImportsPointOneWay(t *testing.T) {
-	for _, p := range packages(t) {
+	for _, p := range ourPackages(t) {
 		folder := folderOf(p.ImportPath)
 		own, imports, because := ruleFor(folder)
 		if own == "" {
@@ -187,7 +187,7 @@ func ruleFor(folder string) (own, imports, because string) {
 }
 
 func TestOutsidePackagesStayInTheirFolder(t *testing.T) {
-	for _, p := range packages(t) {
+	for _, p := range ourPackages(t) {
 		for _, imported := range p.Imports {
 			for _, rule := range onlyIn {
 				if within(imported, rule.outside) && !within(folderOf(p.ImportPath), rule.folders) {
@@ -199,7 +199,7 @@ func TestOutsidePackagesStayInTheirFolder(t *testing.T) {
 }
 
 func TestNothingForbiddenIsBehind(t *testing.T) {
-	for _, p := range packages(t) {
+	for _, p := range ourPackages(t) {
 		for _, rule := range neverReach {
 			if !within(folderOf(p.ImportPath), rule.folders) {
 				continue
