@@ -38,7 +38,7 @@ const installLimit = 10 * time.Minute
 // in a cache keyed by what is in it; others, of other processes too, wait.
 func Venv(t testing.TB, e Environment) string {
 	t.Helper()
-	python, err := ensureVenv(t.Context(), e)
+	python, err := Python(t.Context(), e)
 	if err != nil {
 		t.Fatalf("Python environment %s: %v", e, err)
 	}
@@ -63,7 +63,8 @@ func CacheDir() (string, error) {
 	return filepath.Join(home, ".cache", "ferrule"), nil
 }
 
-func ensureVenv(ctx context.Context, e Environment) (python string, err error) {
+// Python is what Venv gives, for code that has no test at hand.
+func Python(ctx context.Context, e Environment) (python string, err error) {
 	list, err := requirements.ReadFile("requirements/" + string(e) + ".txt")
 	if err != nil {
 		return "", err
