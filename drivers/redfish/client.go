@@ -34,11 +34,12 @@ type client struct {
 	loggedIn  bool   // a way to log in has been settled
 	basicOnce bool   // for the command that runs now only
 
-	findings findings
+	findings *findings            // of the System that the running command means
+	known    map[string]*findings // by access.system
 }
 
-// findings are what the BMC has shown of its ways, kept so that each is found
-// out once.
+// findings are what the BMC has shown of its ways with one System, kept so
+// that each is found out once.
 type findings struct {
 	system       string // path of the System
 	resetTypes   []string
@@ -68,7 +69,10 @@ func newClient(a access, d *Driver) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a Redfish client: %w", err)
 	}
-	return &client{access: a, api: api, transport: t, plain: d.config.PlainHTTPNetworks, log: d.config.Log.With("bmc", a.address.String())}, nil
+	return &client{
+		access: a, api: api, transport: t, plain: d.config.PlainHTTPNetworks, known: map[string]*findings{},
+		log: d.config.Log.With("bmc", a.address.String()),
+	}, nil
 }
 
 // firstRoot answers the read of the service root that gofish makes at Connect
@@ -90,9 +94,15 @@ func (f *firstRoot) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// begin makes ctx the context of the command that holds the client now.
-func (c *client) begin(ctx context.Context) {
+// begin makes ctx the context of the command that holds the client now, and
+// system the one that it means.
+func (c *client) begin(ctx context.Context, system string) {
 	c.transport.command = ctx
+	c.access.system = system
+	if c.findings = c.known[system]; c.findings == nil {
+		c.findings = &findings{}
+		c.known[system] = c.findings
+	}
 	if c.basicOnce {
 		c.basicOnce, c.loggedIn, c.transport.basic = false, false, false
 	}

@@ -99,7 +99,7 @@ func (d *Driver) with(ctx context.Context, t driver.Target, f func(*client) erro
 	case <-ctx.Done():
 		return driver.Errorf(metal.CodeUnreachable, "BMC %s is busy with another command: %w", a.address, context.Cause(ctx))
 	}
-	if b.client != nil && b.client.access != a {
+	if b.client != nil && !b.client.access.sameLogin(a) {
 		b.client.logOut(ctx)
 		b.client = nil
 	}
@@ -111,7 +111,7 @@ func (d *Driver) with(ctx context.Context, t driver.Target, f func(*client) erro
 	if unverified(a) {
 		b.client.log.Warn("the certificate of the BMC is not verified (redfish_verify_ca is false)")
 	}
-	b.client.begin(ctx)
+	b.client.begin(ctx, a.system)
 	return f(b.client)
 }
 

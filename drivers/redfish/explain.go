@@ -59,6 +59,8 @@ func (c *client) explainRefusal(method, path string, r *refusal) error {
 		return driver.Errorf(metal.CodeBMCError, "BMC %s: %s %s answered with a redirect (%w), which is not followed; give the final address", bmc, method, path, r)
 	case r.duringPOST():
 		return driver.Errorf(metal.CodeBMCError, "BMC %s: %s %s was refused for as long as it was repeated, because the machine is in its power-on self-test (POST): %w; repeat it when the machine has booted", bmc, method, path, r)
+	case r.status == http.StatusNotImplemented:
+		return driver.Errorf(metal.CodeUnsupported, "BMC %s cannot do this: %s %s answered %w", bmc, method, path, r)
 	case r.status == http.StatusNotFound:
 		return driver.Errorf(metal.CodeBMCError, "BMC %s: %s %s answered %w; check redfish_system_id", bmc, method, path, r)
 	}

@@ -111,20 +111,3 @@ func containsAny(s string, words []string) bool {
 	}
 	return false
 }
-
-// readAll reads resources by path, leaving out those that the BMC refuses.
-func (c *client) readAll(paths []string) ([]document, error) {
-	var out []document
-	for _, path := range paths {
-		docs, err := c.get(path)
-		switch code := driver.CodeOf(err); {
-		case err == nil:
-			out = append(out, docs)
-		case code == metal.CodeBMCError || code == metal.CodeInvalidAddress:
-			c.log.Debug("a resource is left out", "path", path, "error", err)
-		default:
-			return nil, err
-		}
-	}
-	return out, nil
-}

@@ -35,16 +35,6 @@ func (d *Driver) MACs(ctx context.Context, t driver.Target) (metal.MACsResult, e
 	})
 }
 
-// linked reads the members of the collection behind a link; a resource without
-// the link has none.
-func (c *client) linked(doc document, name string) ([]document, error) {
-	link := doc.link(name)
-	if link == "" {
-		return nil, nil
-	}
-	return c.members(link)
-}
-
 // macOf is the interface's MAC in lower case with colons, or "" where what it
 // shows is none: empty, a WWN, a GUID.
 func (c *client) macOf(nic document) string {
@@ -230,10 +220,9 @@ func diskOf(f fields, name string) metal.InventoryDisk {
 	return disk
 }
 
-// optional makes a part that the BMC refuses to show, or whose path is not
-// followed, an empty one; a BMC that cannot be reached stays an error.
+// optional makes a part of the machine that the BMC does not show an empty one.
 func (c *client) optional(docs []document, err error) ([]document, error) {
-	if code := driver.CodeOf(err); err != nil && (code == metal.CodeBMCError || code == metal.CodeInvalidAddress) {
+	if partOnly(err) {
 		c.log.Debug("a part of the machine cannot be read", "error", err)
 		return nil, nil
 	}

@@ -108,7 +108,7 @@ func (c *client) logOut(ctx context.Context) {
 	if c.session == "" {
 		return
 	}
-	c.begin(ctx)
+	c.transport.command = ctx
 	if err := redfish.DeleteSession(c.api, c.session); err != nil {
 		c.log.Debug("the session could not be deleted", "error", err)
 	}

@@ -229,3 +229,24 @@ func TestABMCThatHidesItsLackOfSessionsFromStrangers(t *testing.T) {
 	target.Options = driver.Options{}
 	want[metal.PowerResult](t)(d.GetPower(t.Context(), target))
 }
+
+func TestSystemsBehindOneBMCShareASession(t *testing.T) {
+	b, d := newBMC(t), newDriver(t)
+	other := "/redfish/v1/Systems/2"
+	b.set(other, object{"PowerState": "On", "Actions": object{"#ComputerSystem.Reset": object{
+		"target": other + "/Actions/ComputerSystem.Reset", "ResetType@Redfish.AllowableValues": []string{"ForceOff"}}}})
+	first, second := b.sessionTarget(authAuto), b.sessionTarget(authAuto)
+	first.Options[optSystemID], second.Options[optSystemID] = "1", "2"
+	for range 3 {
+		want[metal.PowerResult](t)(d.SetPower(t.Context(), first, metal.SetPowerArgs{Target: metal.PowerOn}))
+		want[metal.PowerResult](t)(d.SetPower(t.Context(), second, metal.SetPowerArgs{Target: metal.PowerOff}))
+	}
+	_, err := d.SetPower(t.Context(), second, metal.SetPowerArgs{Target: metal.PowerOn})
+	expect(t, err, metal.CodeUnsupported, other, "ForceOff") // what the one can do is not taken from the other
+	if logins := b.seen("POST /redfish/v1/Elsewhere/Sessions"); len(logins) != 1 {
+		t.Errorf("%d logins", len(logins))
+	}
+	if posts := b.seen("POST " + sys); len(posts) != 1 {
+		t.Errorf("%d resets of the first", len(posts))
+	}
+}

@@ -147,16 +147,6 @@ func (c *client) mediaSlots() ([]document, error) {
 	return nil, nil
 }
 
-// members reads a collection's resources. One that cannot be read is left out,
-// unless it is the way to the BMC that fails.
-func (c *client) members(path string) ([]document, error) {
-	collection, err := c.get(path)
-	if err != nil {
-		return nil, err
-	}
-	return c.readAll(collection.links("Members"))
-}
-
 func (c *client) insert(slot document, image string) (document, error) {
 	target, _ := action(slot, "VirtualMedia.InsertMedia")
 	if target == "" {

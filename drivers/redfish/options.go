@@ -39,8 +39,7 @@ const (
 	authSession = "session"
 )
 
-// access is everything that a connection to one BMC depends on. Two equal
-// values may share a connection.
+// access is everything that a command's way to its System depends on.
 type access struct {
 	address     address
 	system      string
@@ -49,6 +48,13 @@ type access struct {
 	pin         string // lower-case hex; "" for none
 	verifyCA    string
 	tlsMinimum  string
+}
+
+// sameLogin reports whether two commands can share a connection and session:
+// all but the System is the same.
+func (a access) sameLogin(other access) bool {
+	a.system, other.system = "", ""
+	return a == other
 }
 
 func (d *Driver) parse(t driver.Target) (access, error) {

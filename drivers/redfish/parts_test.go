@@ -277,3 +277,22 @@ func FuzzDocument(f *testing.F) {
 		}
 	})
 }
+
+func TestAPartThatTheBMCDoesNotShowIsLeftOutAndABusyOneIsNot(t *testing.T) {
+	for status, fails := range map[int]bool{403: false, 404: false, 500: false, 501: false, 503: true, 401: true} {
+		b, d := newBMC(t), newDriver(t)
+		b.set(sys, object{"Processors": link(sys + "/Processors"), "MemorySummary": object{"TotalSystemMemoryGiB": 1}})
+		b.on("GET "+sys+"/Processors", func(w http.ResponseWriter, _ *http.Request, _ object) bool {
+			answer(w, status, object{"error": object{"code": "Base.1.0.GeneralError", "message": "out of luck",
+				"@Message.ExtendedInfo": []object{{"MessageId": "Base.1.0.GeneralError"}}}})
+			return true
+		})
+		got, err := d.Inspect(t.Context(), b.target())
+		if fails != (err != nil) || !fails && got.Properties["memory_mb"] != "1024" {
+			t.Errorf("%d: %v, %v", status, got.Properties, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "out of luck") {
+			t.Errorf("%d: the BMC's words are lost: %v", status, err)
+		}
+	}
+}

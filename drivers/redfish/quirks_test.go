@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ferrule/drivers/driver"
 	"ferrule/metal"
@@ -559,4 +560,17 @@ func TestAMinimalSystemIsEnough(t *testing.T) {
 	expect(t, err, metal.CodeUnsupported, "SecureBoot")
 	_, err = d.SetBootMode(ctx, target, metal.BootModeArgs{Mode: "uefi"})
 	expect(t, err, metal.CodeUnsupported, "BootSourceOverrideMode")
+}
+
+func TestRetryAfterInBothForms(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"": 0, "7": 7 * time.Second, "-7": 0, "soon": 0, "99999999999999": 0, "Wed, 21 Oct 2015 07:28:00 GMT": 0,
+	} {
+		if got := retryAfter(header); got != want {
+			t.Errorf("%q: %s", header, got)
+		}
+	}
+	if got := retryAfter(time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)); got < 58*time.Minute || got > time.Hour {
+		t.Errorf("a date in an hour: %s", got)
+	}
 }

@@ -3,6 +3,7 @@ package redfish
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/stmcginnis/gofish/common"
@@ -86,7 +87,7 @@ func wordsOf(e fields) []word {
 			resolution: info.text("Resolution"),
 		})
 	}
-	if len(words) == 0 {
+	if !slices.ContainsFunc(words, func(w word) bool { return w.text != "" }) {
 		words = append(words, word{id: bareID(e.text("code")), text: e.text("message")})
 	}
 	return words

@@ -52,8 +52,8 @@ func (d *Driver) tryLogin(ctx context.Context, a access, holder *client) error {
 	if err != nil {
 		return err
 	}
+	fresh.begin(ctx, a.system)
 	fresh.findings.system = holder.findings.system
-	fresh.begin(ctx)
 	defer fresh.logOut(ctx)
 	_, err = fresh.system()
 	return err

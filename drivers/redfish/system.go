@@ -101,6 +101,58 @@ func (c *client) managers(system document) []string {
 	return nil
 }
 
+// readAll reads resources by path, leaving out those that the BMC does not show.
+func (c *client) readAll(paths []string) ([]document, error) {
+	var out []document
+	for _, path := range paths {
+		doc, err := c.get(path)
+		switch {
+		case err == nil:
+			out = append(out, doc)
+		case partOnly(err):
+			c.log.Debug("a resource is left out", "path", path, "error", err)
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// members reads a collection's resources.
+func (c *client) members(path string) ([]document, error) {
+	collection, err := c.get(path)
+	if err != nil {
+		return nil, err
+	}
+	return c.readAll(collection.links("Members"))
+}
+
+// linked reads the members of the collection behind a link; a resource without
+// the link has none.
+func (c *client) linked(doc document, name string) ([]document, error) {
+	link := doc.link(name)
+	if link == "" {
+		return nil, nil
+	}
+	return c.members(link)
+}
+
+// partOnly reports whether an error is about one resource and not about the
+// BMC: something that it lacks, does not show this account, or names by a path
+// that is not followed. A BMC that is busy would show it later.
+func partOnly(err error) bool {
+	var r *refusal
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &r):
+		busy := r.status == http.StatusServiceUnavailable || r.status == http.StatusBadGateway || r.status == http.StatusGatewayTimeout || r.transient()
+		return !busy && r.status != http.StatusUnauthorized && !r.is("PasswordChangeRequired")
+	}
+	code := driver.CodeOf(err)
+	return code == metal.CodeBMCError || code == metal.CodeInvalidAddress
+}
+
 // action is the path and the document of an action of a resource.
 func action(doc document, name string) (target string, details fields) {
 	details = doc.child("Actions").child("#" + name)

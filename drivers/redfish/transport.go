@@ -45,7 +45,7 @@ func defaultPace() pace {
 		retryFor:      time.Minute,
 		postFor:       3 * time.Minute,
 		pollFirst:     500 * time.Millisecond,
-		pollMost:      5 * time.Second,
+		pollMost:      2 * time.Second,
 		settle:        5 * time.Second,
 		taskFor:       10 * time.Minute,
 		conflictEvery: 10 * time.Second,
@@ -213,9 +213,7 @@ func (t *transport) notReady(method string, resp *http.Response, tries int) (aga
 	if r.sessionLimit() {
 		return false, 0
 	}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		after = time.Duration(seconds) * time.Second
-	}
+	after = retryAfter(resp.Header.Get("Retry-After"))
 	switch {
 	case r.transient(), r.duringPOST():
 		return true, after
@@ -225,6 +223,17 @@ func (t *transport) notReady(method string, resp *http.Response, tries int) (aga
 		return tries <= bareRetries, 0
 	}
 	return false, 0
+}
+
+// retryAfter reads the header in either of its forms, seconds or a date.
+func retryAfter(header string) time.Duration {
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }
 
 // patience is how long such an answer is put up with.
