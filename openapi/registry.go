@@ -67,8 +67,7 @@ type Param struct {
 	Name   string
 	Kind   ParamKind
 	Min    Version
-	TooOld int  // status for an older request
-	Echo   bool // repeated in a list's next link
+	TooOld int // status for an older request
 }
 
 // Field is one property of a resource.

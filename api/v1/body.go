@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
-
-const maxJSONDepth = 25
 
 // rawFault is an error whose body is sent as it is, without the wrapping of the
 // others (Ironic: middleware/json_depth).
@@ -29,9 +29,9 @@ func (f *rawFault) body() []byte {
 	return out
 }
 
-// readBody reads the body up to limit bytes and refuses deep nesting before any
-// parser runs.
-func readBody(r *http.Request, limit int64) ([]byte, error) {
+// readBody reads the body up to limit bytes and, of what is called JSON, refuses
+// deep nesting before any parser runs.
+func readBody(r *http.Request, limit int64, depth int) ([]byte, error) {
 	if r.Body == nil {
 		return nil, nil
 	}
@@ -46,14 +46,14 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if int64(len(raw)) > limit {
 		return nil, tooLarge
 	}
-	if tooDeep(raw) {
+	if strings.Contains(r.Header.Get("Content-Type"), "json") && tooDeep(raw, depth) {
 		return nil, &rawFault{http.StatusBadRequest, "Request body JSON is nested too deeply. Please contact the service administrator."}
 	}
 	return raw, nil
 }
 
 // tooDeep counts brackets outside strings.
-func tooDeep(raw []byte) bool {
+func tooDeep(raw []byte, limit int) bool {
 	depth, inString, escaped := 0, false, false
 	for _, c := range raw {
 		switch {
@@ -69,7 +69,7 @@ func tooDeep(raw []byte) bool {
 		case c == '"':
 			inString = true
 		case c == '{' || c == '[':
-			if depth++; depth > maxJSONDepth {
+			if depth++; depth > limit {
 				return true
 			}
 		case c == '}' || c == ']':
@@ -86,7 +86,7 @@ func decode(raw []byte) (any, error) {
 		return map[string]any{}, nil
 	}
 	if !utf8.Valid(raw) {
-		return nil, badRequest("The request body is not UTF-8.")
+		return nil, routeFault(http.StatusBadRequest)
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -97,10 +97,7 @@ func decode(raw []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, badRequest("The request body holds more than one JSON value.")
 	}
-	if err := checkValue(v); err != nil {
-		return nil, err
-	}
-	return v, nil
+	return normalise(v)
 }
 
 // decodeObject reads a JSON object.
@@ -116,28 +113,55 @@ func decodeObject(raw []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// checkValue refuses what no database column can hold.
-func checkValue(v any) error {
+// normalise refuses what no database column can hold, and writes numbers as
+// Python would, which is how clients know them: 1e3 is 1000.0, and a whole
+// number keeps all its digits.
+func normalise(v any) (any, error) {
+	var err error
 	switch t := v.(type) {
 	case string:
-		return checkText("the body", t)
+		return t, checkText("the body", t)
+	case json.Number:
+		return normalNumber(t)
 	case []any:
-		for _, item := range t {
-			if err := checkValue(item); err != nil {
-				return err
+		for i, item := range t {
+			if t[i], err = normalise(item); err != nil {
+				return nil, err
 			}
 		}
 	case map[string]any:
 		for k, item := range t {
-			if err := checkText("the body", k); err != nil {
-				return err
+			if err = checkText("the body", k); err != nil {
+				return nil, err
 			}
-			if err := checkValue(item); err != nil {
-				return err
+			if t[k], err = normalise(item); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return nil
+	return v, nil
+}
+
+func normalNumber(n json.Number) (json.Number, error) {
+	text := n.String()
+	if text == "-0" {
+		return "0", nil
+	}
+	if !strings.ContainsAny(text, ".eE") {
+		return n, nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return "", badRequest("The number %s is out of range.", text)
+	}
+	if size := math.Abs(f); f != 0 && (size < 1e-4 || size >= 1e16) {
+		return json.Number(strconv.FormatFloat(f, 'e', -1, 64)), nil
+	}
+	text = strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return json.Number(text), nil
 }
 
 func checkText(where, s string) error {

@@ -17,6 +17,12 @@ func (s *Service) getBootDevice(c *call) error {
 	if err != nil {
 		return err
 	}
+	if n.ManagementInterface == "noop" {
+		return c.JSON(http.StatusOK, map[string]any{"boot_device": nil, "persistent": true})
+	}
+	if err := s.waitUntilFree(c.Request().Context(), n.UUID); err != nil {
+		return err
+	}
 	var result metal.BootDeviceArgs
 	if err := s.ask(c.Request().Context(), n, metal.BootDeviceGet, nil, &result); err != nil {
 		return err
@@ -56,8 +62,10 @@ func (s *Service) setBootDevice(c *call) error {
 	if err := s.waitUntilFree(ctx, n.UUID); err != nil {
 		return err
 	}
-	if err := s.ask(ctx, n, metal.BootDeviceSet, args, nil); err != nil {
-		return err
+	if n.ManagementInterface != "noop" {
+		if err := s.ask(ctx, n, metal.BootDeviceSet, args, nil); err != nil {
+			return err
+		}
 	}
 	return c.empty(http.StatusNoContent)
 }

@@ -36,7 +36,7 @@ func (s *Service) listConductors(c *call) error {
 		b = s.appendConductor(b, c, &list[i], fields)
 		last = list[i].Hostname
 	}
-	return c.json(http.StatusOK, appendNext(append(b, ']'), c, "conductors", page, len(list), last))
+	return c.json(http.StatusOK, appendNext(append(b, ']'), c, "conductors", page, len(list), last, nextFields(c, "hostname", "conductor_group", "alive")))
 }
 
 // pageConductors sorts and cuts: there are few conductors.

@@ -16,7 +16,9 @@ type fault struct {
 	Status int
 	Text   string
 	Routed bool
-	Cause  error // for the log
+	Allow  *string // the Allow header, where the answer has one
+	Ranged bool    // a version outside of the range: the range's headers stay
+	Cause  error   // for the log
 }
 
 func (f *fault) Error() string { return f.Text }
@@ -44,14 +46,13 @@ func notAcceptable() *fault {
 
 func nodeNotFound(ident string) *fault { return notFound("Node %s could not be found.", ident) }
 
-// routeFault is a fault of the routing family.
-func routeFault(status int) *fault {
-	text := map[int]string{
-		http.StatusNotFound:         "The resource could not be found.",
-		http.StatusMethodNotAllowed: "The method is not allowed for this resource.",
-		http.StatusBadRequest:       "The server could not comply with the request since it is malformed.",
-	}[status]
-	return &fault{Status: status, Text: text, Routed: true}
+// routeFault is a fault of the routing family; Ironic has no word to say about
+// these.
+func routeFault(status int) *fault { return &fault{Status: status, Routed: true} }
+
+// notAllowed is a 405 of the routing family with the methods that there are.
+func notAllowed(methods string) *fault {
+	return &fault{Status: http.StatusMethodNotAllowed, Routed: true, Allow: &methods}
 }
 
 // statusOf is the one place that turns a domain reason into an HTTP status.

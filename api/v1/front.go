@@ -2,6 +2,7 @@ package v1
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -58,7 +59,7 @@ func (s *Service) Front(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := s.admit(c); err != nil {
 			return err
 		}
-		raw, err := readBody(r, s.bodyLimit(r.URL.Path))
+		raw, err := readBody(r, s.bodyLimit(r.URL.Path), s.config.API.MaxJSONBodyDepth)
 		if err != nil {
 			return err
 		}
@@ -124,7 +125,13 @@ func setVersion(c echo.Context) error {
 	v, err := negotiate(c.Request().Header)
 	if err != nil {
 		f := asFault(err)
-		f.Routed = strings.Trim(c.Request().URL.Path, "/") != ""
+		if strings.Trim(c.Request().URL.Path, "/") == "" {
+			f.Routed = false // the root document's own controller says it
+			if !f.Ranged {
+				h.Del(headerMinimum)
+				h.Del(headerMaximum)
+			}
+		}
 		return f
 	}
 	h.Set(headerVersion, v.String())
@@ -136,7 +143,7 @@ func setVersion(c echo.Context) error {
 // trailing slash, decoded, and, for old versions, without ".json".
 func setPath(c echo.Context) {
 	r := c.Request()
-	path := strings.TrimSuffix(r.URL.Path, "/")
+	path := strings.TrimSuffix(decodedPath(r.URL), "/")
 	if stripsSuffix(r.Header) && strings.HasSuffix(path, ".json") {
 		path = strings.TrimSuffix(path, ".json")
 		c.Set(keySuffix, true)
@@ -144,10 +151,28 @@ func setPath(c echo.Context) {
 	switch {
 	case path == "":
 		path = "/"
+		if r.Method != http.MethodHead {
+			r.Method = http.MethodGet // the root document answers any method
+		}
 	case path != "/v1" && !strings.HasPrefix(path, "/v1/"):
 		path = "/v1" + path
 	}
 	r.URL.Path, r.URL.RawPath = path, ""
+}
+
+// decodedPath is the path decoded segment by segment: a slash that was escaped
+// stays escaped, and so in its segment.
+func decodedPath(u *url.URL) string {
+	if !strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
+		return u.Path
+	}
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, segment := range segments {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			segments[i] = strings.ReplaceAll(plain, "/", "%2F")
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // stripsSuffix reports whether ".json" at the end of a path means nothing: only
@@ -157,7 +182,9 @@ func stripsSuffix(h http.Header) bool {
 	if word == "" {
 		return false
 	}
-	v, err := negotiate(http.Header{headerVersion: {word}})
+	own := http.Header{}
+	own.Set(headerVersion, word)
+	v, err := negotiate(own)
 	return err == nil && !strings.EqualFold(word, "latest") && v < 91
 }
 

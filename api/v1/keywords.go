@@ -16,7 +16,9 @@ type keywords map[string]any
 func (c *call) keywords(allowed ...string) (keywords, error) {
 	kw := keywords{}
 	for name, values := range c.query.raw {
-		kw.add(name, values)
+		if err := kw.add(name, values); err != nil {
+			return nil, err
+		}
 	}
 	if err := kw.addBody(c.Request().Header.Get("Content-Type"), c.raw); err != nil {
 		return nil, err
@@ -29,10 +31,14 @@ func (c *call) keywords(allowed ...string) (keywords, error) {
 	return kw, nil
 }
 
-func (kw keywords) add(name string, values []string) {
+func (kw keywords) add(name string, values []string) error {
 	for _, v := range values {
+		if err := checkText(name, v); err != nil {
+			return err
+		}
 		kw.put(name, v)
 	}
+	return nil
 }
 
 func (kw keywords) put(name string, v any) {
@@ -64,12 +70,9 @@ func (kw keywords) addBody(contentType string, raw []byte) error {
 			return badRequest("The form in the body is malformed.")
 		}
 		for name, values := range form {
-			kw.add(name, values)
-		}
-	}
-	for _, v := range kw {
-		if err := checkValue(v); err != nil {
-			return err
+			if err := kw.add(name, values); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -204,7 +204,7 @@ func (s *Service) ramdiskConfig(n *metal.Node, token string) map[string]any {
 		"heartbeat_timeout": int(s.config.API.RamdiskHeartbeatTimeout.Seconds()),
 		"agent_containers": map[string]any{
 			"allow_arbitrary_containers": false, "allowed_containers": []string{}, "container_steps_file": "/etc/ironic-python-agent.d/mysteps.yaml",
-			"runner": "podman", "pull_options": "--tls-verify=false", "run_options": "--rm --network=host --tls-verify=false",
+			"runner": "podman", "pull_options": []string{}, "run_options": []string{"--rm", "--network=host"},
 		},
 		"agent_token":                    emptyAsNull(token),
 		"agent_token_required":           true,

@@ -62,9 +62,10 @@ func requestedVersion(h http.Header) string {
 }
 
 func unparsableVersion() *fault {
-	return versionFault("Invalid value for " + headerVersion + " header")
+	return &fault{Status: http.StatusNotAcceptable, Text: "Invalid value for " + headerVersion + " header", Routed: true}
 }
 
+// versionFault keeps the headers that name the range.
 func versionFault(text string) *fault {
-	return &fault{Status: http.StatusNotAcceptable, Text: text, Routed: true}
+	return &fault{Status: http.StatusNotAcceptable, Text: text, Routed: true, Ranged: true}
 }

@@ -52,7 +52,10 @@ func TestNegotiation(t *testing.T) {
 func FuzzNegotiate(f *testing.F) {
 	f.Add("1.5", "baremetal 1.60")
 	f.Fuzz(func(t *testing.T, own, generic string) {
-		v, err := negotiate(http.Header{headerVersion: {own}, headerServices: {generic}})
+		h := http.Header{}
+		h.Set(headerVersion, own)
+		h.Set(headerServices, generic)
+		v, err := negotiate(h)
 		if err == nil && (v < 1 || v > 115) {
 			t.Errorf("version %d out of range", v)
 		}

@@ -52,9 +52,9 @@ func makeNodeAttributes() map[string]attribute {
 		"chassis_uuid":      uuidAttribute("chassis_uuid", func(n *metal.Node) **string { return &n.ChassisUUID }),
 		"parent_node":       textAttribute("parent_node", 36, func(n *metal.Node) **string { return &n.ParentNode }),
 		"resource_class":    textAttribute("resource_class", 80, func(n *metal.Node) **string { return &n.ResourceClass }),
-		"owner":             textAttribute("owner", 255, func(n *metal.Node) **string { return &n.Owner }),
-		"lessee":            textAttribute("lessee", 255, func(n *metal.Node) **string { return &n.Lessee }),
-		"shard":             textAttribute("shard", 255, func(n *metal.Node) **string { return &n.Shard }),
+		"owner":             textAttribute("owner", 0, func(n *metal.Node) **string { return &n.Owner }),
+		"lessee":            textAttribute("lessee", 0, func(n *metal.Node) **string { return &n.Lessee }),
+		"shard":             textAttribute("shard", 0, func(n *metal.Node) **string { return &n.Shard }),
 		"description":       textAttribute("description", 4096, func(n *metal.Node) **string { return &n.Description }),
 		"protected_reason":  textAttribute("protected_reason", 0, func(n *metal.Node) **string { return &n.ProtectedReason }),
 		"retired_reason":    textAttribute("retired_reason", 0, func(n *metal.Node) **string { return &n.RetiredReason }),
@@ -215,6 +215,9 @@ func interfaceAttribute(t metal.InterfaceType) attribute {
 			}
 			*n.InterfaceField(t) = ""
 			if s != nil {
+				if *s == "" {
+					return badRequest("Could not find the %s interface with the empty name.", t)
+				}
 				*n.InterfaceField(t) = *s
 			}
 			return nil

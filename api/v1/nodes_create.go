@@ -85,6 +85,11 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 			return nil, err
 		}
 	}
+	if n.Owner != nil && *n.Owner != "" && s.config.API.ProjectAdminOwnNodes {
+		// Without system scope, which these ways of authentication have not, the
+		// creator is taken for a project's admin (Ironic: NodesController.post).
+		return nil, badRequest("Cannot create a node as a project scoped admin with an owner other than your own project.")
+	}
 	s.fillDefaults(n)
 	if n.ChassisUUID != nil {
 		return nil, badRequest("Chassis %s could not be found.", *n.ChassisUUID)
@@ -113,6 +118,9 @@ func setAll(n *metal.Node, r *openapi.Resource, body map[string]any) error {
 		v, given := body[f.Name]
 		if !given {
 			continue
+		}
+		if v == nil && f.Name == "maintenance" {
+			return badRequest("Schema error for node: maintenance is not a boolean.")
 		}
 		if err := setAttribute(n, f.Name, v); err != nil {
 			return err

@@ -19,14 +19,15 @@ func (s *Service) listNodes(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.answerNodes(c, "nodes", fields)
+	names := nextFields(c, "instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name")
+	return s.answerNodes(c, "nodes", fields, names)
 }
 
 func (s *Service) listNodesDetail(c *call) error {
 	if err := s.checkNodeFilters(c); err != nil {
 		return err
 	}
-	return s.answerNodes(c, "nodes/detail", detailView(openapi.NodeFields, c.version))
+	return s.answerNodes(c, "nodes/detail", detailView(openapi.NodeFields, c.version), nil)
 }
 
 // checkNodeFilters refuses filters that are too new and values that no node can
@@ -86,7 +87,7 @@ func (s *Service) nodeQuery(c *call) (store.NodeQuery, error) {
 	return q, nil
 }
 
-func (s *Service) answerNodes(c *call, collection string, fields view) error {
+func (s *Service) answerNodes(c *call, collection string, fields view, names []string) error {
 	q, err := s.nodeQuery(c)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func (s *Service) answerNodes(c *call, collection string, fields view) error {
 		last = list[i].UUID
 	}
 	b = append(b, ']')
-	return c.json(http.StatusOK, appendNext(b, c, collection, limit, len(list), last))
+	return c.json(http.StatusOK, appendNext(b, c, collection, limit, len(list), last, names))
 }
 
 // findNodes reads one page. The conductor of a node is no column: with that

@@ -14,7 +14,7 @@ import (
 // updateNode applies a JSON patch to a node (Ironic: NodesController.patch and
 // ConductorManager.update_node).
 func (s *Service) updateNode(c *call) error {
-	ops, err := parsePatch(c.raw)
+	ops, err := parsePatch(c.raw, c.version)
 	if err != nil {
 		return err
 	}
@@ -46,6 +46,8 @@ func (s *Service) updateNode(c *call) error {
 	if err != nil {
 		return err
 	}
+	// Ironic answers while it still holds the lock, and shows it.
+	updated.Reservation = &s.config.Default.Host
 	return s.answerNode(c, http.StatusOK, &updated, detailView(openapi.NodeFields, c.version))
 }
 
@@ -165,6 +167,11 @@ func (u *nodeUpdate) apply(n *metal.Node) error {
 			continue
 		}
 		if err := setAttribute(n, f.Name, doc[f.Name]); err != nil {
+			return err
+		}
+	}
+	if touches(u.ops, "network_data") && !n.NetworkData.Empty() {
+		if err := checkNetworkData(n.NetworkData.Object()); err != nil {
 			return err
 		}
 	}

@@ -61,9 +61,32 @@ func listMode(c *call, r *openapi.Resource) (view, error) {
 	return listView(r, c.version), nil
 }
 
+// echoed is a parameter's value as a next link repeats it.
+func echoed(p *openapi.Param, values []string) string {
+	if p.Kind != openapi.ParamBool {
+		return strings.Join(values, ",")
+	}
+	if on, _ := parseBool(values[0]); on {
+		return "True"
+	}
+	return "False"
+}
+
+// nextFields are the fields that a next link names: those asked for, or those of
+// the default view in the resource's own order, where fields= is known at all.
+func nextFields(c *call, defaults ...string) []string {
+	if names, given := c.query.list("fields"); given {
+		return names
+	}
+	if c.version < 8 || c.query.flag("detail") {
+		return nil
+	}
+	return defaults
+}
+
 // appendNext ends a list: a page that is just full has a link to the next one,
 // which repeats everything that decides what the list holds.
-func appendNext(b []byte, c *call, collection string, p store.Page, count int, last string) []byte {
+func appendNext(b []byte, c *call, collection string, p store.Page, count int, last string, names []string) []byte {
 	if count == 0 || int64(count) != p.Limit {
 		return append(b, '}')
 	}
@@ -81,14 +104,18 @@ func appendNext(b []byte, c *call, collection string, p store.Page, count int, l
 	write("sort_key", p.SortKey)
 	write("sort_dir", dir)
 	for i := range c.op.Params {
-		name := c.op.Params[i].Name
-		switch name {
-		case "limit", "marker", "sort_key", "sort_dir":
+		param := &c.op.Params[i]
+		values, given := c.query.raw[param.Name]
+		switch param.Name {
+		case "limit", "marker", "sort_key", "sort_dir", "fields":
 			continue
 		}
-		if values, given := c.query.raw[name]; given {
-			write(name, strings.Join(values, ","))
+		if given {
+			write(param.Name, echoed(param, values))
 		}
+	}
+	if len(names) > 0 {
+		write("fields", strings.Join(names, ","))
 	}
 	write("limit", strconv.FormatInt(p.Limit, 10))
 	write("marker", last)

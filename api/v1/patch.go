@@ -22,12 +22,15 @@ type patchOp struct {
 	HasValue bool
 }
 
-// patchPath also takes the escapes of RFC 6901, which Ironic's pattern refuses
-// though its documentation promises them.
-var patchPath = regexp.MustCompile(`^(/(?:[\p{L}\p{N}_-]|~[01])+)+$`)
+// patchPath is how a path looks. From 1.98 on it may hold the escapes of RFC
+// 6901, which Ironic's pattern refuses though its documentation promises them.
+var (
+	patchPath   = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
+	escapedPath = regexp.MustCompile(`^(/(?:[\p{L}\p{N}_-]|~[01])+)+$`)
+)
 
 // parsePatch reads a patch and checks what Ironic's schema checks.
-func parsePatch(raw []byte) ([]patchOp, error) {
+func parsePatch(raw []byte, version openapi.Version) ([]patchOp, error) {
 	v, err := decode(raw)
 	if err != nil {
 		return nil, err
@@ -38,7 +41,7 @@ func parsePatch(raw []byte) ([]patchOp, error) {
 	}
 	ops := make([]patchOp, 0, len(items))
 	for _, item := range items {
-		op, err := parseOp(item)
+		op, err := parseOp(item, version)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +50,7 @@ func parsePatch(raw []byte) ([]patchOp, error) {
 	return ops, nil
 }
 
-func parseOp(item any) (patchOp, error) {
+func parseOp(item any, version openapi.Version) (patchOp, error) {
 	m, ok := item.(map[string]any)
 	if !ok {
 		return patchOp{}, badRequest("Schema error for patch: an operation is not an object.")
@@ -62,7 +65,11 @@ func parseOp(item any) (patchOp, error) {
 		return patchOp{}, badRequest("Schema error for patch: op must be one of add, replace, remove.")
 	}
 	path, ok := m["path"].(string)
-	if !ok || !patchPath.MatchString(path) {
+	pattern := patchPath
+	if version >= 98 {
+		pattern = escapedPath
+	}
+	if !ok || !pattern.MatchString(path) {
 		return patchOp{}, badRequest("Schema error for patch: path %q is not valid.", path)
 	}
 	segments := strings.Split(path[1:], "/")

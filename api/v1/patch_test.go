@@ -45,7 +45,7 @@ func TestPatch(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			doc := metal.JSON(before).Object()
-			ops, err := parsePatch([]byte(c.patch))
+			ops, err := parsePatch([]byte(c.patch), openapi.MaxVersion)
 			if err == nil {
 				err = checkRoots(ops, openapi.NodeFields)
 			}
@@ -73,7 +73,7 @@ func FuzzPatch(f *testing.F) {
 	f.Add(`[{"op":"remove","path":"/extra/a~1b"}]`)
 	f.Fuzz(func(t *testing.T, patch string) {
 		doc := map[string]any{"extra": map[string]any{"list": []any{json.Number("1"), map[string]any{}}}, "name": nil}
-		ops, err := parsePatch([]byte(patch))
+		ops, err := parsePatch([]byte(patch), openapi.MaxVersion)
 		if err == nil {
 			err = applyPatch(doc, ops)
 		}

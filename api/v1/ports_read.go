@@ -30,7 +30,7 @@ func (s *Service) portList(c *call, collection string, parent *string) error {
 	if err != nil {
 		return err
 	}
-	return s.answerPorts(c, collection, q, fields)
+	return s.answerPorts(c, collection, q, fields, nextFields(c, "uuid", "address"))
 }
 
 func (s *Service) portDetails(c *call, collection string, parent *string) error {
@@ -38,7 +38,7 @@ func (s *Service) portDetails(c *call, collection string, parent *string) error 
 	if err != nil {
 		return err
 	}
-	return s.answerPorts(c, collection, q, detailView(openapi.PortFields, c.version))
+	return s.answerPorts(c, collection, q, detailView(openapi.PortFields, c.version), nil)
 }
 
 // portQuery reads the filters of a list of ports; parent is the node of the path
@@ -121,7 +121,7 @@ func exclusive(given ...bool) bool {
 	return n > 1
 }
 
-func (s *Service) answerPorts(c *call, collection string, q store.PortQuery, fields view) error {
+func (s *Service) answerPorts(c *call, collection string, q store.PortQuery, fields view, names []string) error {
 	list, err := s.store.Ports(c.Request().Context(), q)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Service) answerPorts(c *call, collection string, q store.PortQuery, fie
 		b = appendPort(b, &list[i], fields, e)
 		last = list[i].UUID
 	}
-	return c.json(http.StatusOK, appendNext(append(b, ']'), c, collection, q.Page, len(list), last))
+	return c.json(http.StatusOK, appendNext(append(b, ']'), c, collection, q.Page, len(list), last, names))
 }
 
 func (s *Service) getPort(c *call) error {

@@ -118,7 +118,7 @@ var gatedPortRoots = []string{"pxe_enabled", "local_link_connection", "portgroup
 
 // updatePort applies a JSON patch to a port.
 func (s *Service) updatePort(c *call) error {
-	ops, err := parsePatch(c.raw)
+	ops, err := parsePatch(c.raw, c.version)
 	if err != nil {
 		return err
 	}

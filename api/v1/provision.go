@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"ferrule/metal"
@@ -80,6 +81,9 @@ func (v *verb) check(ctx context.Context) error {
 	}
 	if _, ok := metal.VerbTransition(n.ProvisionState, info.Verb); !ok {
 		return invalidState(v.request.target, n, string(n.ProvisionState))
+	}
+	if info.Verb == metal.VerbAbort && n.ProvisionState == metal.InspectWait && n.InspectInterface != "agent" {
+		return metal.Unsupported(n, "abort")
 	}
 	if info.Verb == metal.VerbAbort && n.Maintenance && n.ProvisionState == metal.ServiceFailed {
 		return conflict("Node %s is in maintenance: the failed service can not be aborted.", n.UUID)
@@ -163,6 +167,7 @@ func (v *verb) begin(ctx context.Context) error {
 	n.LastError = nil
 	before := *n
 	args := v.arguments()
+	v.noteImage()
 	secrets, err := v.service.sealSecrets(&before, n)
 	if err != nil {
 		return err
@@ -199,6 +204,20 @@ func (v *verb) arguments() metal.JSON {
 	return metal.ToJSON(args)
 }
 
+// noteImage records what sort of image a deployment writes.
+func (v *verb) noteImage() {
+	n := v.node
+	if v.request.verb.Verb != metal.VerbActive && v.request.verb.Verb != metal.VerbRebuild {
+		return
+	}
+	info := n.InstanceInfo.Object()
+	source, _ := info["image_source"].(string)
+	if source == "" || truthy(info["image_type"]) || truthy(info["kernel"]) || truthy(info["ramdisk"]) {
+		return
+	}
+	n.InstanceInfo = n.InstanceInfo.With("image_type", "whole-disk")
+}
+
 // signal hands abort and unhold to the operation that waits. Where none does,
 // the state machine moves at once.
 func (v *verb) signal(ctx context.Context) error {
@@ -212,10 +231,34 @@ func (v *verb) signal(ctx context.Context) error {
 			return v.tx.Post(ctx, n.UUID, metal.InboxVerb, metal.ToJSON(metal.VerbPayload{Verb: string(info.Verb), OperationID: op.ID}))
 		}
 	}
-	if err := metal.Fire(n, info.Event, metal.NoState, v.service.now()); err != nil {
+	if err := v.signalAtOnce(); err != nil {
 		return err
 	}
 	return v.tx.UpdateNode(ctx, n)
+}
+
+// signalAtOnce moves a node on which nothing works: a failed service, or a wait
+// whose operation is gone.
+func (v *verb) signalAtOnce() error {
+	n, event, at := v.node, v.request.verb.Event, v.service.now()
+	if event == metal.EventAbort && n.ProvisionState.Is(metal.ServiceWait, metal.ServiceHold) {
+		if err := metal.Fire(n, metal.EventFail, metal.NoState, at); err != nil {
+			return err
+		}
+	}
+	keep := metal.NoState
+	if n.ManualClean() {
+		keep = metal.Manageable
+	}
+	from := n.ProvisionState
+	if err := metal.Fire(n, event, keep, at); err != nil {
+		return err
+	}
+	if event == metal.EventAbort {
+		text := fmt.Sprintf("By request, the operation was aborted in state %s.", from)
+		n.LastError = &text
+	}
+	return nil
 }
 
 // setMaintenance and clearMaintenance are one change of the node.

@@ -1,9 +1,11 @@
 package v1
 
 import (
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"ferrule/openapi"
 )
@@ -45,6 +47,9 @@ func checkParam(p *openapi.Param, values []string) error {
 		}
 	}
 	for _, v := range values {
+		if !utf8.ValidString(v) {
+			return routeFault(http.StatusBadRequest)
+		}
 		if err := checkText(p.Name, v); err != nil {
 			return err
 		}

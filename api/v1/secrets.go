@@ -89,7 +89,7 @@ func (s *sealing) walk(v, old any, path []string, secret bool) (any, error) {
 	case map[string]any:
 		oldMap, _ := old.(map[string]any)
 		for k, item := range t {
-			sealed, err := s.walk(item, oldMap[k], append(path[:len(path):len(path)], k), secret || s.isSecret(k))
+			sealed, err := s.walk(item, oldMap[k], append(path[:len(path):len(path)], k), s.isSecret(k))
 			if err != nil {
 				return nil, err
 			}
@@ -97,13 +97,16 @@ func (s *sealing) walk(v, old any, path []string, secret bool) (any, error) {
 		}
 		return t, nil
 	case []any:
+		if secret {
+			return s.leaf(v, old, path)
+		}
 		oldList, _ := old.([]any)
 		for i, item := range t {
 			var before any
 			if i < len(oldList) {
 				before = oldList[i]
 			}
-			sealed, err := s.walk(item, before, append(path[:len(path):len(path)], fmt.Sprint(i)), secret)
+			sealed, err := s.walk(item, before, append(path[:len(path):len(path)], fmt.Sprint(i)), false)
 			if err != nil {
 				return nil, err
 			}

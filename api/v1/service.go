@@ -88,9 +88,7 @@ type handler func(c *call) error
 // handlers is the handler of each operation of the description, by its id.
 func (s *Service) handlers() map[string]handler {
 	return map[string]handler{
-		"getVersions": s.getVersions,
-		"getV1":       s.getV1,
-		"headV1":      s.getV1,
+		"getVersions": s.getVersions, "headVersions": s.getVersions, "getV1": s.getV1, "headV1": s.getV1,
 
 		"listNodes": s.listNodes, "listNodesDetail": s.listNodesDetail, "createNode": s.createNode,
 		"getNode": s.getNode, "updateNode": s.updateNode, "deleteNode": s.deleteNode,
@@ -198,10 +196,15 @@ func (c *call) checkPath() error {
 	if subcollections[node] {
 		return routeFault(http.StatusNotFound)
 	}
-	if !isIdent(node) {
-		return &fault{Status: http.StatusBadRequest, Text: "Expected UUID or name for node: " + node, Routed: true}
+	if isIdent(node) {
+		return nil
 	}
-	return nil
+	f := badRequest("Expected UUID or name for node: %s", node)
+	// These have controllers of their own, which look at the node themselves.
+	rest := strings.TrimPrefix(c.op.Path, "/v1/nodes/{node}/")
+	word, _, _ := strings.Cut(rest, "/")
+	f.Routed = word != "states" && word != "management" && word != "maintenance"
+	return f
 }
 
 // keywordOperations take their arguments from the body or from the query.
@@ -252,11 +255,27 @@ func (s *Service) HandleError(err error, c echo.Context) {
 		return
 	}
 	f := s.faultOf(err, c)
+	setFaultHeaders(c.Response().Header(), f)
 	if f.Status >= http.StatusInternalServerError {
 		s.log.Error("request failed", "method", c.Request().Method, "path", c.Request().URL.Path,
 			"request_id", c.Response().Header().Get(headerRequestID), "error", err)
 	}
 	s.write(c, f.Status, f.body())
+}
+
+// setFaultHeaders takes back what a request that was not routed does not get.
+func setFaultHeaders(h http.Header, f *fault) {
+	h.Del(echo.HeaderAllow)
+	if f.Allow != nil {
+		h.Set(echo.HeaderAllow, *f.Allow)
+	}
+	if f.Ranged || f.Routed {
+		h.Del(headerVersion)
+	}
+	if f.Routed && !f.Ranged {
+		h.Del(headerMinimum)
+		h.Del(headerMaximum)
+	}
 }
 
 func (s *Service) faultOf(err error, c echo.Context) *fault {

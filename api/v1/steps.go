@@ -2,7 +2,9 @@ package v1
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // stepLimits are the steps that no request may name.
@@ -71,6 +73,9 @@ func checkDeploySteps(steps []any, disallowed []string) error {
 		}
 		if !isOrdinal(m["priority"]) {
 			return badRequest("Invalid deploy_steps: priority is not a whole number")
+		}
+		if m["interface"] == "deploy" && m["step"] == "deploy" && strings.Trim(fmt.Sprint(m["priority"]), "0") != "" {
+			return badRequest("Invalid deploy_steps: the core step deploy.deploy can only be disabled, with priority 0")
 		}
 	}
 	return nil

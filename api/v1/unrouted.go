@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// allowed are the methods that a 405 names, by the controller that the path
+// reaches.
+const (
+	treeMethods        = "DELETE, GET, PATCH, POST"
+	maintenanceMethods = "DELETE, PUT"
+)
+
 // unrouted is the answer to a method and path that no route takes. Ironic's
 // object dispatch answers by the controller that the path reaches, so what looks
 // like a wrong method is, in the node and port trees, a wrong argument.
@@ -14,22 +21,23 @@ func unrouted(method, path string) *fault {
 	case "nodes":
 		return unroutedNode(method, segments[1:])
 	case "ports":
-		return unroutedPort(method)
+		return malformed(method)
 	case "drivers", "conductors":
 		if method == http.MethodGet {
 			return badRequest("Unexpected arguments in the path.")
 		}
+		return notAllowed(http.MethodGet)
 	case "heartbeat", "continue_inspection":
 		if method == http.MethodPost {
 			return badRequest("Unexpected or missing arguments in the path.")
 		}
+		return notAllowed(http.MethodPost)
 	case "lookup":
+		return notAllowed(http.MethodGet)
 	case "":
 		return faultf(http.StatusMethodNotAllowed, "The method %s is not allowed.", method)
-	default:
-		return routeFault(http.StatusNotFound)
 	}
-	return routeFault(http.StatusMethodNotAllowed)
+	return routeFault(http.StatusNotFound)
 }
 
 func unroutedNode(method string, rest []string) *fault {
@@ -38,33 +46,37 @@ func unroutedNode(method string, rest []string) *fault {
 			return routeFault(http.StatusNotFound)
 		}
 		if !isIdent(rest[0]) {
-			return routeFault(http.StatusBadRequest)
+			return &fault{Status: http.StatusBadRequest, Text: "Expected UUID or name for node: " + rest[0], Routed: true}
 		}
 	}
-	if len(rest) > 1 {
-		switch rest[1] {
-		case "states", "management", "maintenance":
-			return routeFault(http.StatusMethodNotAllowed)
-		case "ports":
-			return malformed(method)
-		}
-		if subcollections[rest[1]] {
-			return routeFault(http.StatusNotFound)
-		}
-		if method == http.MethodDelete {
-			return notFound("The resource could not be found.")
-		}
+	if len(rest) < 2 {
+		return malformed(method)
+	}
+	switch word := rest[1]; {
+	case rest[0] == "detail" && method == http.MethodGet:
+		return notFound("The resource could not be found.")
+	case word == "states":
+		return notAllowed(http.MethodGet)
+	case word == "maintenance":
+		return notAllowed(maintenanceMethods)
+	case word == "management":
+		return notAllowed("")
+	case word == "ports":
+		return malformed(method)
+	case subcollections[word]:
+		return routeFault(http.StatusNotFound)
+	case method == http.MethodDelete:
+		return notFound("The resource could not be found.")
 	}
 	return malformed(method)
 }
 
-func unroutedPort(method string) *fault { return malformed(method) }
-
 // malformed is the answer where an argument too many or too few meets a method
 // that the controller has.
 func malformed(method string) *fault {
-	if method == http.MethodPut || method == http.MethodHead {
-		return routeFault(http.StatusMethodNotAllowed)
+	switch method {
+	case http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete:
+		return badRequest("Malformed request URI.")
 	}
-	return badRequest("Malformed request URI.")
+	return notAllowed(treeMethods)
 }

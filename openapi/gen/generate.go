@@ -111,9 +111,6 @@ func writeParams(b *bytes.Buffer, params openapi3.Parameters) {
 			tooOld = 406
 		}
 		fmt.Fprintf(b, "{Name: %q, Kind: %s, Min: %d, TooOld: %d", p.Name, kind, ext.version("min-ver", 1), tooOld)
-		if ext.flag("echo") {
-			b.WriteString(", Echo: true")
-		}
 		b.WriteString("},\n")
 	}
 	b.WriteString("}")
