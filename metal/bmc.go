@@ -77,6 +77,9 @@ func BMCRequest(n *Node, op Operation) (Request, error) {
 			h = t.Driver
 		}
 	}
+	if op.Concern() == Management && n.ManagementInterface == "noop" {
+		h = "manual" // takes pxe and disk, and does nothing
+	}
 	r := Request{Driver: h, Operation: op}
 	switch h {
 	case "redfish":

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"ferrule/link"
@@ -44,14 +45,24 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// Join implements gateway.Agents.
+// Join implements gateway.Agents. A code that comes again brings no retired key
+// back into force.
 func (l ledger) Join(ctx context.Context, j gateway.Joining) (trust.AgentName, error) {
 	row := agentRow(j.NewID, j.Hello)
 	err := l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.Join(ctx, j.SecretHash, j.KeyHash, &row); err != nil {
 			return err
 		}
-		return tx.AddSerial(ctx, row.ID, j.KeyHash)
+		keys, err := tx.Serials(ctx, row.ID)
+		switch {
+		case err != nil:
+			return err
+		case len(keys) == 0:
+			return tx.AddSerial(ctx, row.ID, j.KeyHash)
+		case !slices.Contains(keys, j.KeyHash):
+			return metal.Errorf(metal.Forbidden, "The join code was used by a key that is no longer in force. Ask for a new one.")
+		}
+		return nil
 	})
 	return trust.AgentName{ID: row.ID, Site: row.Site}, err
 }
