@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ferrule/drivers"
 	"ferrule/metal"
@@ -270,7 +270,7 @@ func TestAdvertisedAddress(t *testing.T) {
 
 func TestRemovedAgentEnds(t *testing.T) {
 	gone := &removedLink{newFakeLink()}
-	agent, err := New(Options{DataDir: t.TempDir(), Link: gone, Drivers: &fakeDrivers{}, ListenAddr: "127.0.0.1:0", StopTimeout: time.Second})
+	agent, err := New(Options{DataDir: t.TempDir(), Link: gone, Drivers: &fakeDrivers{}, ListenAddr: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type executor struct {
 	sends  sync.WaitGroup
 
 	mu    sync.Mutex
-	taken map[string]bool // commands between delivery and result
+	taken map[string]bool // commands between delivery and the journal's note of their end
 }
 
 // handle takes charge of one delivery. It never waits for a BMC.
@@ -57,7 +57,13 @@ func (e *executor) handle(ctx context.Context, d client.Delivery) error {
 	if !e.take(cmd.ID) {
 		return nil // delivered again while it runs: its result will answer both
 	}
-	e.lanes.add(laneOf(cmd), func() { e.run(cmd) })
+	e.lanes.add(laneOf(cmd), func() {
+		result, ended := e.run(cmd)
+		e.release(cmd.ID)
+		if ended {
+			e.send(result)
+		}
+	})
 	return nil
 }
 
@@ -69,6 +75,12 @@ func (e *executor) take(id string) bool {
 	}
 	e.taken[id] = true
 	return true
+}
+
+func (e *executor) running(id string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.taken[id]
 }
 
 func (e *executor) release(id string) {
@@ -86,7 +98,7 @@ func (e *executor) refuse(ctx context.Context, err error) error {
 	}
 	id := refused.CommandID
 	e.log.WarnContext(ctx, "command refused", "command", id, "reason", refused.Code, "error", err)
-	if id == "" || !e.take(id) {
+	if id == "" || e.running(id) {
 		return nil
 	}
 	result := failure(metal.CodeInvalidPayload, "the agent refuses the command: "+refused.Text)
@@ -114,44 +126,42 @@ func (e *executor) answerExpired(id string, refusal metal.CommandResult) metal.C
 }
 
 // run does one command, or answers from the journal if that was done before.
-func (e *executor) run(cmd metal.Command) {
+// It reports false where there is no result: the agent stops, and the command
+// comes again.
+func (e *executor) run(cmd metal.Command) (metal.CommandResult, bool) {
 	log := e.log.With("command", cmd.ID, "node", cmd.NodeUUID, "operation", cmd.Request.Operation)
 	state, stored, err := e.journal.Lookup(cmd.ID)
 	switch {
 	case err != nil:
 		log.Error("journal cannot be read", "error", err)
-		e.finish(cmd, unknownOutcome())
+		return e.finish(cmd, unknownOutcome()), true
 	case state == journal.Done:
-		e.send(*stored)
+		return *stored, true
 	case state == journal.Begun && !repeatable(cmd):
-		e.finish(cmd, unknownOutcome())
+		return e.finish(cmd, unknownOutcome()), true
 	default:
-		e.act(log, cmd)
+		return e.act(log, cmd)
 	}
 }
 
 // act does what has not been done yet. Nothing that touches the metal comes
 // before the journal's note, and nothing but that comes after it.
-func (e *executor) act(log *slog.Logger, cmd metal.Command) {
+func (e *executor) act(log *slog.Logger, cmd metal.Command) (metal.CommandResult, bool) {
 	secrets, err := e.fetchSecrets(e.accept, cmd)
 	defer secrets.wipe()
 	if e.accept.Err() != nil {
-		e.release(cmd.ID) // stopping: it comes again after the restart
-		return
+		return metal.CommandResult{}, false
 	}
 	if err != nil {
 		log.Warn("secrets of a command are not to be had", "error", err)
-		e.finish(cmd, failure(refusal.CodeOf(err, metal.CodeCredentialsUnavailable), err.Error()))
-		return
+		return e.finish(cmd, failure(refusal.CodeOf(err, metal.CodeCredentialsUnavailable), err.Error())), true
 	}
 	if !time.Now().Before(cmd.ExpiresAt) {
-		e.finish(cmd, failure(metal.CodeInvalidPayload, fmt.Sprintf("the command expired at %s before its turn came", cmd.ExpiresAt.UTC().Format(time.RFC3339))))
-		return
+		return e.finish(cmd, failure(metal.CodeInvalidPayload, fmt.Sprintf("the command expired at %s before its turn came", cmd.ExpiresAt.UTC().Format(time.RFC3339)))), true
 	}
-	if err := e.journal.Begin(cmd.ID, cmd.ExpiresAt, !repeatable(cmd)); err != nil {
+	if err := e.note(cmd); err != nil {
 		log.Error("journal cannot be written; the command is not done", "error", err)
-		e.finish(cmd, failure(metal.CodeInvalidConfig, "the agent cannot write its journal, so it does nothing: "+err.Error()))
-		return
+		return e.finish(cmd, failure(metal.CodeInvalidConfig, "the agent cannot write its journal, so it does nothing: "+err.Error())), true
 	}
 	failpoint.Hit("journal-begun")
 	began := time.Now()
@@ -161,12 +171,35 @@ func (e *executor) act(log *slog.Logger, cmd metal.Command) {
 	failpoint.Hit("acted")
 	if e.ctx.Err() != nil && !result.OK {
 		log.Warn("command was cut off by the agent's stop; its outcome is unknown")
-		e.release(cmd.ID)
-		return
+		return metal.CommandResult{}, false
 	}
 	log.Info("command done", "ok", result.OK, "code", result.ErrorCode, "message", result.Message, "took", time.Since(began))
-	e.finish(cmd, result)
+	return e.finish(cmd, result), true
 }
+
+// note writes down that the command begins. One that may be repeated at will
+// needs no note to be done.
+func (e *executor) note(cmd metal.Command) error {
+	if cmd.Kind == metal.KindWatch {
+		return nil
+	}
+	err := e.journal.Begin(cmd.ID, cmd.ExpiresAt, !repeatable(cmd))
+	if err != nil && repeatable(cmd) {
+		e.log.Error("journal cannot be written", "command", cmd.ID, "error", err)
+		return nil
+	}
+	return err
+}
+
+// cheaplyRepeated reports whether a result is not worth its place in the
+// journal: leases come again every few minutes for each node, and inventories
+// are long; both are as good when they are made again.
+func cheaplyRepeated(cmd metal.Command, result metal.CommandResult) bool {
+	return cmd.Kind == metal.KindWatch || repeatable(cmd) && len(result.ResultJSON) > maxJournaled
+}
+
+// maxJournaled is the largest result that is kept of a repeatable command.
+const maxJournaled = 64 << 10
 
 // perform acts, and turns a panic into a result: one bad answer of a BMC must
 // not take a whole site down.
@@ -180,27 +213,30 @@ func (e *executor) perform(ctx context.Context, log *slog.Logger, cmd metal.Comm
 	return e.dispatch(ctx, cmd, s)
 }
 
-// finish stores a command's result and sends it.
-func (e *executor) finish(cmd metal.Command, result metal.CommandResult) {
+// finish completes a command's result and stores it.
+func (e *executor) finish(cmd metal.Command, result metal.CommandResult) metal.CommandResult {
 	if len(result.ResultJSON) > maxResult {
 		result = failure(metal.CodeBMCError, fmt.Sprintf("the result of %s has %d bytes, more than the %d that can be sent", cmd.Request.Operation, len(result.ResultJSON), maxResult))
 	}
 	result.CommandID, result.FinishedAt = cmd.ID, time.Now().UTC()
+	if cheaplyRepeated(cmd, result) {
+		return result
+	}
 	if err := e.journal.Finish(result, cmd.ExpiresAt, !repeatable(cmd)); err != nil {
 		e.log.Error("result cannot be written to the journal", "command", cmd.ID, "error", err)
 	}
 	failpoint.Hit("journal-result")
-	e.send(result)
+	return result
 }
 
 // send hands a result in without holding up the lane: that can take as long as
-// the control plane is away.
+// the control plane is away. A command that is delivered again meanwhile is
+// answered from the journal.
 func (e *executor) send(result metal.CommandResult) {
 	if result.FinishedAt.IsZero() {
 		result.FinishedAt = time.Now().UTC()
 	}
 	e.sends.Go(func() {
-		defer e.release(result.CommandID)
 		failpoint.Hit("before-send-result")
 		err := e.link.SendResult(e.ctx, result)
 		switch {

@@ -104,6 +104,31 @@ func TestCommandDeliveredAgainWhileItRunsActsOnce(t *testing.T) {
 	}
 }
 
+func TestRunningCommandThatExpiresIsNotAnsweredTwice(t *testing.T) {
+	r := newRig(t)
+	began, goOn := make(chan struct{}, 2), make(chan struct{})
+	r.drivers.execute = func(context.Context, metal.Request, drivers.Credentials) metal.CommandResult {
+		began <- struct{}{}
+		<-goOn
+		return powerOn()
+	}
+	cmd := command()
+	r.deliver(cmd)
+	wait(t, began)
+	expired := cmd
+	expired.ExpiresAt = time.Now().Add(-time.Second)
+	r.deliver(expired)
+	other := command()
+	r.deliver(other) // when this has begun, the second delivery has been seen
+	wait(t, began)
+	close(goOn)
+	for range 2 {
+		if result := wait(t, r.link.results); !result.OK {
+			t.Errorf("result is %+v", result)
+		}
+	}
+}
+
 func TestOneBMCDoesOneThingAtATimeAndInOrder(t *testing.T) {
 	r := newRig(t)
 	began, goOn := make(chan string, 10), make(chan struct{})

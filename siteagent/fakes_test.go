@@ -37,6 +37,9 @@ type fakeLink struct {
 	secrets map[string]string
 	asked   []string // refs
 	away    bool     // the control plane cannot be reached
+
+	// relay answers ramdisks; nil: a text.
+	relay func(*http.Request) (int, string)
 }
 
 func newFakeLink() *fakeLink {
@@ -104,7 +107,11 @@ func (l *fakeLink) Observe(_ context.Context, seen []link.Observation) error {
 }
 
 func (l *fakeLink) Relay(_ context.Context, r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("relayed " + r.URL.Path))}, nil
+	status, text := http.StatusOK, "relayed "+r.URL.Path
+	if l.relay != nil {
+		status, text = l.relay(r)
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}, nil
 }
 
 // fakeDrivers does what a test gives it.
@@ -135,6 +142,7 @@ type rig struct {
 	dir     string
 	link    *fakeLink
 	drivers *fakeDrivers
+	real    Drivers // in place of the fakes, if set
 	agent   *Agent
 	log     *lockedBuffer
 	stop    func() error
@@ -160,12 +168,18 @@ func (b *lockedBuffer) String() string {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{
+	r := idleRig(t)
+	r.start(time.Minute)
+	return r
+}
+
+// idleRig is a rig that is yet to be started.
+func idleRig(t *testing.T) *rig {
+	t.Helper()
+	return &rig{
 		t: t, dir: t.TempDir(), link: newFakeLink(), log: &lockedBuffer{},
 		drivers: &fakeDrivers{execute: func(context.Context, metal.Request, drivers.Credentials) metal.CommandResult { return powerOn() }},
 	}
-	r.start(time.Minute)
-	return r
 }
 
 // start begins an agent in the rig's folder, as after a restart.
@@ -175,8 +189,12 @@ func (r *rig) start(stopTimeout time.Duration) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	var does Drivers = r.drivers
+	if r.real != nil {
+		does = r.real
+	}
 	agent, err := New(Options{
-		DataDir: r.dir, Link: r.link, Drivers: r.drivers, Listener: listener, Version: "test",
+		DataDir: r.dir, Link: r.link, Drivers: does, Listener: listener, Version: "test",
 		StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

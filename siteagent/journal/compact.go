@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// compactAbove is how many lines a file may have before rewriting pays.
-const compactAbove = 4096
+// compactFrom is how many lines a file has at least before it is rewritten. It
+// is not rewritten again before it has doubled.
+const compactFrom = 4096
 
 // compact rewrites the file with the last record of each command that may
 // still come again. The caller holds mu (or is alone). A crash in the middle
@@ -22,8 +23,9 @@ func (j *Journal) compact() error {
 			kept[id] = e
 		}
 	}
+	j.roomy = max(compactFrom, 2*len(kept))
 	if len(kept) == j.lines {
-		return nil
+		return syncFolder(j.path) // for a file that is new
 	}
 	fresh, entries, size, err := j.copyTo(j.path+".new", kept)
 	if err != nil {
@@ -87,7 +89,12 @@ func replaceFile(file *os.File, from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(to))
+	return syncFolder(to)
+}
+
+// syncFolder makes the name of the file at path durable.
+func syncFolder(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

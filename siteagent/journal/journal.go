@@ -65,6 +65,7 @@ type Journal struct {
 	file    *os.File
 	size    int64
 	lines   int
+	roomy   int // with this many lines it is time to compact
 	entries map[string]entry
 
 	appended atomic.Int64 // count of records written
@@ -189,7 +190,7 @@ func (j *Journal) write(rec record, durable bool) error {
 func (j *Journal) append(rec record, line []byte) (int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.lines > compactAbove && j.lines > 4*len(j.entries) {
+	if j.lines >= j.roomy {
 		if err := j.compact(); err != nil {
 			return 0, err
 		}

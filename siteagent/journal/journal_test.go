@@ -162,6 +162,28 @@ func TestCompactionKeepsWhatMayComeAgain(t *testing.T) {
 	}
 }
 
+func TestJournalOfALongLifeStaysSmall(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	j := open(t, dir, c)
+	for i := range 4 * compactFrom {
+		id := fmt.Sprint(i)
+		if err := j.Begin(id, c.at, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Finish(result(id), c.at, false); err != nil {
+			t.Fatal(err)
+		}
+		c.at = c.at.Add(Keep / 100)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(data, []byte{'\n'}); lines > compactFrom {
+		t.Errorf("%d lines of 100 commands that may come again", lines)
+	}
+}
+
 func TestManyWritersShareTheFileWhileItIsCompacted(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
 	j := open(t, dir, c)
@@ -169,7 +191,7 @@ func TestManyWritersShareTheFileWhileItIsCompacted(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Go(func() {
-			for i := range compactAbove / 4 {
+			for i := range compactFrom / 4 {
 				if err := j.Begin(fmt.Sprintf("stale-%d", w), stale, i%512 == 0); err != nil {
 					t.Error(err)
 					return
