@@ -144,6 +144,7 @@ func settingsFrom(cfg *config.Config, host string) (runner.Settings, error) {
 		EraseDevicesPriority:       cfg.Deploy.EraseDevicesPriority,
 		EraseMetadataPriority:      cfg.Deploy.EraseDevicesMetadataPriority,
 		KernelParams:               strings.Fields(cfg.Redfish.KernelAppendParams),
+		InspectParams:              strings.Fields(cfg.Inspector.ExtraKernelParams),
 		InspectPowerOff:            cfg.Inspector.PowerOff,
 		AddPorts:                   cfg.Inspector.AddPorts,
 		KeepPorts:                  cfg.Inspector.KeepPorts,

@@ -61,5 +61,5 @@ func (c *Conductor) periodic() []*river.PeriodicJob {
 			func() (river.JobArgs, *river.InsertOpts) { return args, nil },
 			&river.PeriodicJobOpts{RunOnStart: true})
 	}
-	return []*river.PeriodicJob{every(tidyInterval, tidyArgs{}), every(watchRenew, watchArgs{})}
+	return []*river.PeriodicJob{every(tidyInterval, tidyArgs{}), every(watchRenew, store.WatchArgs{})}
 }

@@ -21,19 +21,13 @@ const (
 	watchPage  = 500
 )
 
-// watchArgs is the periodic job that renews all leases.
-type watchArgs struct{}
-
-// Kind names the job.
-func (watchArgs) Kind() string { return "watch" }
-
 type watchWorker struct {
-	river.WorkerDefaults[watchArgs]
+	river.WorkerDefaults[store.WatchArgs]
 	conductor *Conductor
 }
 
 // Work implements river.Worker.
-func (w *watchWorker) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
+func (w *watchWorker) Work(ctx context.Context, job *river.Job[store.WatchArgs]) error {
 	c := w.conductor
 	if c.Config.Conductor.SyncPowerStateInterval <= 0 {
 		return nil
@@ -44,7 +38,7 @@ func (w *watchWorker) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
 		if err != nil {
 			return err
 		}
-		if err := c.watchAll(ctx, nodes); err != nil {
+		if err := c.watchAll(ctx, nodes, job.Args.AgentID); err != nil {
 			return err
 		}
 		if len(nodes) < watchPage {
@@ -54,7 +48,8 @@ func (w *watchWorker) Work(ctx context.Context, _ *river.Job[watchArgs]) error {
 	}
 }
 
-func (c *Conductor) watchAll(ctx context.Context, nodes []metal.Node) error {
+// watchAll leases the nodes; with an agent, only those that it serves.
+func (c *Conductor) watchAll(ctx context.Context, nodes []metal.Node, only string) error {
 	return c.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		for i := range nodes {
 			n := &nodes[i]
@@ -62,7 +57,7 @@ func (c *Conductor) watchAll(ctx context.Context, nodes []metal.Node) error {
 				continue
 			}
 			agent, err := c.agents.agentFor(ctx, n)
-			if err != nil || agent == "" {
+			if err != nil || agent == "" || only != "" && agent != only {
 				continue
 			}
 			if err := c.watch(ctx, tx, n, agent); err != nil {

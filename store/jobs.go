@@ -38,6 +38,20 @@ type TimerArgs struct {
 // Kind names the job.
 func (TimerArgs) Kind() string { return "timer" }
 
+// WatchArgs is the job that renews the leases of the power watch: of all nodes,
+// or of one agent's, which has just come on line and remembers none.
+type WatchArgs struct {
+	AgentID string `json:"agentId,omitempty"`
+}
+
+// Kind names the job.
+func (WatchArgs) Kind() string { return "watch" }
+
+// RenewWatches renews the leases that an agent holds.
+func (tx *Tx) RenewWatches(ctx context.Context, agentID string) error {
+	return tx.insertJob(ctx, WatchArgs{AgentID: agentID}, time.Time{})
+}
+
 // The settings that recovery rests on: work of a killed process goes on within
 // about twenty seconds, and no job is ever given up.
 const (

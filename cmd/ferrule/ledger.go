@@ -113,9 +113,12 @@ func (l ledger) SessionOpened(ctx context.Context, agent trust.AgentName, sessio
 		if err := tx.UpdateAgent(ctx, &row); err != nil {
 			return err
 		}
-		return tx.UpsertConductor(ctx, &metal.Conductor{
+		if err := tx.UpsertConductor(ctx, &metal.Conductor{
 			Hostname: conductorName(row), ConductorGroup: agent.Site, Drivers: hello.HardwareTypes, AgentID: agent.ID, Online: true,
-		})
+		}); err != nil {
+			return err
+		}
+		return tx.RenewWatches(ctx, agent.ID)
 	})
 }
 

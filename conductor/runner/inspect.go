@@ -23,7 +23,8 @@ func (r *run) inspectTasks() ([]task, error) {
 		return []task{{Do: "inspect-bmc"}, finishWith(metal.EventDone)}, nil
 	case "agent":
 		tasks := []task{task{Do: "macs"}.tried()}
-		tasks = append(tasks, r.bootRamdisk("ipa-inspection-callback-url={relay}/v1/continue_inspection")...)
+		params := append([]string{"ipa-inspection-callback-url={relay}/v1/continue_inspection"}, r.Settings.InspectParams...)
+		tasks = append(tasks, r.bootRamdisk(params...)...)
 		tasks = append(tasks, fire(metal.EventWait), task{Do: "await-inspection"})
 		if r.Settings.InspectPowerOff {
 			tasks = append(tasks, setPower(metal.PowerOff))

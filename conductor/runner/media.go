@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"encoding/base64"
+	"strings"
+
 	"ferrule/metal"
 )
 
@@ -78,13 +81,37 @@ func startPublish(r *run, t task) (verdict, error) {
 	args := metal.PublishMediaArgs{
 		Name: r.plan.Media, KernelURL: ramdisk.Kernel, RamdiskURL: ramdisk.Initrd,
 		BootloaderURL: ramdisk.Bootloader, ISOURL: ramdisk.ISO,
-		KernelParams: append(append([]string{}, r.Settings.KernelParams...), params...),
+		KernelParams: r.kernelLine(params),
 		TokenRef:     r.node.DriverInternalInfo.Text(keyToken),
+	}
+	if !r.node.NetworkData.Empty() {
+		args.Files = map[string]string{
+			"openstack/latest/network_data.json": base64.StdEncoding.EncodeToString([]byte(r.node.NetworkData)),
+		}
+		args.Label = "config-2" // where the ramdisk looks for it
 	}
 	if r.node.BootMode != nil {
 		args.BootMode = *r.node.BootMode
 	}
 	return r.command(metal.Request{Operation: metal.MediaPublish}, args, 0)
+}
+
+// kernelLine is the configured append line, or the node's own in its place,
+// and what the operation adds.
+func (r *run) kernelLine(params []string) []string {
+	words := r.Settings.KernelParams
+	for _, info := range []metal.JSON{r.node.InstanceInfo, r.node.DriverInfo} {
+		if own, ok := info.Lookup("kernel_append_params").(string); ok {
+			own = strings.ReplaceAll(own, "%default%", strings.Join(r.Settings.KernelParams, " "))
+			words = strings.Fields(own)
+			break
+		}
+	}
+	words = append(append([]string{}, words...), "boot_method=vmedia")
+	if r.op.RequestID != "" {
+		words = append(words, "ipa-global-request-id="+r.op.RequestID)
+	}
+	return append(words, params...)
 }
 
 func published(r *run, t task, res metal.CommandResult) (verdict, error) {

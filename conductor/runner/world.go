@@ -25,6 +25,7 @@ type Settings struct {
 	EraseMetadataPriority      *int
 	CleanStepPriority          map[string]int // "interface.step" → priority
 	KernelParams               []string
+	InspectParams              []string // more words on the kernel line of an inspection
 	InspectPowerOff            bool
 	AddPorts                   string // all, active, pxe, disabled
 	KeepPorts                  string // all, present, added
