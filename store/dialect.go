@@ -49,6 +49,16 @@ type database struct {
 	writer *sql.DB
 	reader *sql.DB
 	pool   *pgxpool.Pool // PostgreSQL only
+
+	written, read *statements // SQLite only
+}
+
+func (db *database) onReaders() conn {
+	return conn{dialect: db.dialect, db: db.reader, prepared: db.read}
+}
+
+func (db *database) onWriter() conn {
+	return conn{dialect: db.dialect, db: db.writer, prepared: db.written}
 }
 
 func (d *dialect) text(t string) string {
@@ -103,10 +113,13 @@ func openSQLite(ctx context.Context, dsn string) (*database, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	db := &database{dialect: &dialect{
-		name: migrations.SQLite, bun: sqlitedialect.New(),
-		retryable: sqliteRetryable, duplicate: sqliteDuplicate,
-	}}
+	db := &database{
+		dialect: &dialect{
+			name: migrations.SQLite, bun: sqlitedialect.New(),
+			retryable: sqliteRetryable, duplicate: sqliteDuplicate,
+		},
+		written: newStatements(), read: newStatements(),
+	}
 	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"}
 	if db.writer, err = sqliteConnections(u.Path, pragmas, 1); err != nil {
 		return nil, err

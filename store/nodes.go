@@ -272,7 +272,7 @@ func (s *Store) TouchNode(ctx context.Context, n *metal.Node, columns ...string)
 	now := s.now().UTC().Truncate(time.Microsecond)
 	before := n.UpdatedAt
 	n.UpdatedAt = &now
-	changed, err := updateNode(ctx, conn{s.db.dialect, s.db.writer}, n, columns)
+	changed, err := updateNode(ctx, s.db.onWriter(), n, columns)
 	if err == nil && changed == 1 {
 		n.Version++
 		return nil

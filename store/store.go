@@ -72,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		db: db, builder: bun.NewDB(db.writer, db.bun), hub: newHub(),
 		logger: cfg.Logger, now: cfg.Now, lastID: new(atomic.Int64),
 	}
-	s.reads = reads{c: conn{db.dialect, db.reader}, builder: s.builder}
+	s.reads = reads{c: db.onReaders(), builder: s.builder}
 	if s.jobs, err = newInserter(db, cfg.Logger); err != nil {
 		return nil, errors.Join(err, db.close())
 	}
@@ -158,7 +158,9 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) er
 		return nil, fmt.Errorf("begin a transaction: %w", err)
 	}
 	defer sqlTx.Rollback() //nolint:errcheck // after a commit it does nothing
-	tx := &Tx{reads: reads{c: conn{s.db.dialect, sqlTx}, builder: s.builder}, store: s, tx: sqlTx}
+	c := s.db.onWriter()
+	c.tx = sqlTx
+	tx := &Tx{reads: reads{c: c, builder: s.builder}, store: s, tx: sqlTx}
 	if err := f(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -167,6 +169,9 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) er
 	}
 	if err := sqlTx.Commit(); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
+	}
+	if c.prepared != nil {
+		c.prepared.catchUp(context.WithoutCancel(ctx), s.db.writer)
 	}
 	return tx.wakes, nil
 }

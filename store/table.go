@@ -35,67 +35,6 @@ func newTable[T any](name string, fields func(*T) []field) *table[T] {
 	return t
 }
 
-// queryer is a *sql.DB or a *sql.Tx.
-type queryer interface {
-	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-}
-
-// conn is where a statement runs.
-type conn struct {
-	*dialect
-	q queryer
-}
-
-func values(args []any) ([]any, error) {
-	vals := make([]any, len(args))
-	for i, a := range args {
-		v, err := value(a)
-		if err != nil {
-			return nil, err
-		}
-		vals[i] = v
-	}
-	return vals, nil
-}
-
-// exec runs a statement and gives the number of rows it touched.
-func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	vals, err := values(args)
-	if err != nil {
-		return 0, err
-	}
-	res, err := c.q.ExecContext(ctx, c.text(text), vals...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
-func (c conn) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	vals, err := values(args)
-	if err != nil {
-		return nil, err
-	}
-	return c.q.QueryContext(ctx, c.text(text), vals...)
-}
-
-// scalar reads one value into dest; false where there is no row.
-func (c conn) scalar(ctx context.Context, dest any, text string, args ...any) (bool, error) {
-	rows, err := c.query(ctx, text, args...)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return false, rows.Err()
-	}
-	if err := rows.Scan(dest); err != nil {
-		return false, err
-	}
-	return true, rows.Close()
-}
-
 // errNoRow is what get gives where nothing matches.
 var errNoRow = errors.New("no such row")
 
@@ -128,7 +67,7 @@ func (t *table[T]) find(ctx context.Context, c conn, q *bun.SelectQuery, columns
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.q.QueryContext(ctx, string(text), c.textOnly...)
+	rows, err := c.unprepared(ctx, string(text))
 	if err != nil {
 		return nil, err
 	}
