@@ -163,7 +163,7 @@ func problem(w http.ResponseWriter, status int, err error) {
 type controlServer struct {
 	http    *http.Server
 	address string
-	done    chan error
+	done    chan struct{}
 }
 
 func (l *Lab) serveControl(address string) (*controlServer, error) {
@@ -174,9 +174,12 @@ func (l *Lab) serveControl(address string) (*controlServer, error) {
 	c := &controlServer{
 		http:    &http.Server{Handler: l.Control(), ReadHeaderTimeout: 10 * time.Second},
 		address: "http://" + listener.Addr().String(),
-		done:    make(chan error, 1),
+		done:    make(chan struct{}),
 	}
-	go func() { c.done <- c.http.Serve(listener) }()
+	go func() {
+		defer close(c.done)
+		_ = c.http.Serve(listener) // it ends by being closed
+	}()
 	return c, nil
 }
 

@@ -34,6 +34,10 @@ const (
 	DefaultDiskSize    = 256 << 20
 	DefaultUsername    = "admin"
 	DefaultSystemID    = "1"
+	// Emulated machines boot at once, before the control plane has noted that
+	// it started them: a call that came too early is soon made again.
+	DefaultHeartbeatMost = 5 * time.Second
+	DefaultEarlyFor      = 30 * time.Second
 )
 
 // Config says which servers to emulate. The zero value of each field has a
@@ -55,7 +59,10 @@ type Config struct {
 	// AllowNoConfigDrive lets a disk boot that has no config drive.
 	AllowNoConfigDrive bool
 	ActionDelay        time.Duration // from a reset to its effect
-	Timing             ramdisk.Timing
+	BootTime           time.Duration // from power on to the first sign of a system
+	// Timing is the ramdisks'. HeartbeatMost and EarlyFor have defaults of
+	// their own here, see DefaultHeartbeatMost; negative is none.
+	Timing ramdisk.Timing
 	// StepDelay is added to every step of cleaning and deployment.
 	StepDelay time.Duration
 	Quirks    redfish.Quirks // of every server that Definitions does not name
@@ -99,6 +106,12 @@ func (c Config) orDefaults() (Config, error) {
 	}
 	if c.DiskSize == 0 {
 		c.DiskSize = DefaultDiskSize
+	}
+	if c.Timing.HeartbeatMost == 0 {
+		c.Timing.HeartbeatMost = DefaultHeartbeatMost
+	}
+	if c.Timing.EarlyFor == 0 {
+		c.Timing.EarlyFor = DefaultEarlyFor
 	}
 	c.Servers = max(c.Servers, len(c.Definitions), 1)
 	return c, nil
@@ -183,7 +196,7 @@ func newServer(cfg Config, i int) (*Server, error) {
 	build := func(dir, address string) (*machine.Machine, error) {
 		return machine.New(machine.Config{
 			Name: def.Name, Dir: dir, Hardware: hardware(def, bmcAddress, address), DiskSize: cfg.DiskSize,
-			NeedConfigDrive: !cfg.AllowNoConfigDrive, ActionDelay: cfg.ActionDelay, Timing: cfg.Timing,
+			NeedConfigDrive: !cfg.AllowNoConfigDrive, ActionDelay: cfg.ActionDelay, BootTime: cfg.BootTime, Timing: cfg.Timing,
 			Hook: s.hook(cfg.Hook), Log: s.Events,
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"ferrule/lab/event"
 	"ferrule/lab/iso"
@@ -149,6 +150,9 @@ func (m *Machine) start(ctx context.Context) {
 	device, media, mode := m.nextDevice()
 	m.log.Add(event.BootStarted, "device", string(device))
 	m.set(NoSystem, BootResult{Device: device})
+	if !m.post(ctx) {
+		return
+	}
 	var err error
 	switch device {
 	case DeviceCd:
@@ -163,6 +167,22 @@ func (m *Machine) start(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		m.log.Add(event.BootFailed, "device", string(device), "reason", err.Error())
 		m.set(NoSystem, BootResult{Device: device, Reason: err.Error()})
+	}
+}
+
+// post takes the time that the firmware needs, and reports whether the power
+// stayed on.
+func (m *Machine) post(ctx context.Context) bool {
+	if m.cfg.BootTime <= 0 {
+		return true
+	}
+	t := time.NewTimer(m.cfg.BootTime)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -72,9 +72,11 @@ type Config struct {
 	// ActionDelay is the time from a reset to its effect; 0 acts before the
 	// reset is answered.
 	ActionDelay time.Duration
-	Timing      ramdisk.Timing
-	Hook        func(context.Context, ramdisk.Call) error
-	Log         *event.Log
+	// BootTime is the time from power on to the first sign of a system.
+	BootTime time.Duration
+	Timing   ramdisk.Timing
+	Hook     func(context.Context, ramdisk.Call) error
+	Log      *event.Log
 }
 
 // Machine is one server. Close it when it is no longer needed.

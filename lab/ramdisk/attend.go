@@ -2,6 +2,7 @@ package ramdisk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -10,7 +11,10 @@ import (
 	"ferrule/lab/event"
 )
 
-const maskedToken = "******"
+const (
+	maskedToken     = "******"
+	refreshAttempts = 3
+)
 
 // lookup finds the node, trying again for as long as the start-up patience
 // lasts: longer after each refusal because of a lock, and at growing distances
@@ -46,8 +50,36 @@ func (a *agent) tryLookup(ctx context.Context) (lookupAnswer, error) {
 	return a.api.lookup(ctx, a.Hardware.macs(), a.nodeUUID)
 }
 
+// refresh looks the node up once more, as the real agent does before it writes
+// an image, to learn which disk is meant. The token must be the same.
+func (a *agent) refresh(ctx context.Context) error {
+	var err error
+	for range refreshAttempts {
+		var answer lookupAnswer
+		if answer, err = a.tryLookup(ctx); err == nil {
+			return a.same(answer)
+		}
+		a.failed("lookup", err)
+		if !sleep(ctx, a.Timing.RetryAfterError) {
+			break
+		}
+	}
+	return fmt.Errorf("looking the node up again: %w", err)
+}
+
+func (a *agent) same(answer lookupAnswer) error {
+	if answer.Node.UUID != a.nodeUUID {
+		return fmt.Errorf("looking the node up again: it is node %s now", answer.Node.UUID)
+	}
+	if token := answer.Config.AgentToken; token != nil && *token != maskedToken && *token != a.token {
+		return errors.New("looking the node up again: the token was changed")
+	}
+	return nil
+}
+
 func (a *agent) adopt(answer lookupAnswer) error {
 	a.nodeUUID = answer.Node.UUID
+	a.tlsMin = answer.Config.TLSMinVersion
 	a.timeout = time.Duration(answer.Config.HeartbeatTimeout * float64(time.Second))
 	token := answer.Config.AgentToken
 	switch {

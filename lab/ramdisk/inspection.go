@@ -48,32 +48,44 @@ func (a *agent) inspect(ctx context.Context) {
 // post tries the targets in turn, again after refusals that may pass.
 func (a *agent) post(ctx context.Context, targets []string, body map[string]any) error {
 	pause := a.Timing.RetryAfterError / 5
-	var errs []error
-	for attempt := range inspectionAttempts {
-		var answer struct {
-			UUID string `json:"uuid"`
-			Node struct {
-				UUID string `json:"uuid"`
-			} `json:"node"`
-		}
-		err := a.api.call(ctx, http.MethodPost, targets[attempt%len(targets)], 0, body, &answer)
+	left := inspectionAttempts
+	for attempt := 0; ; attempt++ {
+		err := a.postOnce(ctx, targets[attempt%len(targets)], body)
 		if err == nil {
-			a.nodeUUID = answer.UUID
-			if a.nodeUUID == "" {
-				a.nodeUUID = answer.Node.UUID
-			}
 			return nil
 		}
-		errs = append(errs, err)
-		if s := status(err); s != 0 && s != http.StatusConflict && s < 500 {
-			break
+		early := status(err) == http.StatusNotFound && time.Since(a.started) < a.Timing.EarlyFor
+		if !early {
+			left--
+			pause *= 2
 		}
-		if !sleep(ctx, pause) {
-			break
+		if left == 0 || (!early && !passing(err)) || !sleep(ctx, pause) {
+			return fmt.Errorf("posting the inventory: %w", err)
 		}
-		pause *= 2
 	}
-	return fmt.Errorf("posting the inventory: %w", errors.Join(errs...))
+}
+
+// passing says whether a refusal may be gone at the next try.
+func passing(err error) bool {
+	s := status(err)
+	return s == 0 || s == http.StatusConflict || s >= http.StatusInternalServerError
+}
+
+func (a *agent) postOnce(ctx context.Context, target string, body map[string]any) error {
+	var answer struct {
+		UUID string `json:"uuid"`
+		Node struct {
+			UUID string `json:"uuid"`
+		} `json:"node"`
+	}
+	if err := a.api.call(ctx, http.MethodPost, target, 0, body, &answer); err != nil {
+		return err
+	}
+	a.nodeUUID = answer.UUID
+	if a.nodeUUID == "" {
+		a.nodeUUID = answer.Node.UUID
+	}
+	return nil
 }
 
 // inspectionData is the inventory and what each collector adds.

@@ -50,6 +50,10 @@ type Timing struct {
 	RetryAfterError   time.Duration // after a failed call, up to twice this; 0: 5 s
 	LookupTimeout     time.Duration // how long a lookup is tried; 0: 600 s
 	RequestTimeout    time.Duration // of one call; 0: 30 s
+	// EarlyFor is how long "not found" is no final answer to the inventory: an
+	// emulated machine boots faster than the control plane's record of it
+	// settles. 0 is the real agent's way, to give up at once.
+	EarlyFor time.Duration
 }
 
 func (t Timing) orDefaults() Timing {
@@ -74,6 +78,7 @@ type agent struct {
 
 	nodeUUID string // from inspection or lookup
 	token    string
+	tlsMin   string        // the least TLS version that the control plane wants
 	timeout  time.Duration // the control plane's heartbeat timeout
 
 	commands *commandList

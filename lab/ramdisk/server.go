@@ -40,7 +40,11 @@ func (a *agent) serve(ctx context.Context) (*server, error) {
 			l.Close()
 			return nil, err
 		}
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+		least := uint16(tls.VersionTLS12)
+		if a.tlsMin == "1.3" {
+			least = tls.VersionTLS13
+		}
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: least})
 		s.url, s.certificate = "https://"+l.Addr().String(), pem
 	}
 	h := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second}

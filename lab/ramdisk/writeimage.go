@@ -35,6 +35,9 @@ func (a *agent) writeImage(ctx context.Context, info params, configDrive string)
 	if info.text("image_type") == "partition" {
 		return "", errors.New("partition images are not supported by this machine")
 	}
+	if err := a.refresh(ctx); err != nil {
+		return "", err
+	}
 	source, err := imageURL(info)
 	if err != nil {
 		return "", err

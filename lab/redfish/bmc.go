@@ -80,6 +80,9 @@ type systemState struct {
 
 // Start makes a BMC and serves it.
 func Start(cfg Config) (*BMC, error) {
+	if len(cfg.Systems) == 0 {
+		return nil, fmt.Errorf("starting the BMC %s: it has no system", cfg.Name)
+	}
 	first, err := newCertificate(cfg.Host)
 	if err != nil {
 		return nil, err
