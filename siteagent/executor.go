@@ -156,6 +156,7 @@ func (e *executor) act(log *slog.Logger, cmd metal.Command) (metal.CommandResult
 		log.Warn("secrets of a command are not to be had", "error", err)
 		return e.finish(cmd, failure(refusal.CodeOf(err, metal.CodeCredentialsUnavailable), err.Error())), true
 	}
+	failpoint.Hit("secrets-fetched")
 	if !time.Now().Before(cmd.ExpiresAt) {
 		return e.finish(cmd, failure(metal.CodeInvalidPayload, fmt.Sprintf("the command expired at %s before its turn came", cmd.ExpiresAt.UTC().Format(time.RFC3339)))), true
 	}

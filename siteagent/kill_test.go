@@ -107,6 +107,7 @@ func TestKilledAgentActsAtMostOnce(t *testing.T) {
 		code  string
 	}{
 		{"after-verify", 1, ""},
+		{"secrets-fetched", 1, ""},
 		{"journal-begun", 0, unknown},
 		{"acted", 1, unknown},
 		{"journal-result", 1, ""},

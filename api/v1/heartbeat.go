@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ferrule/failpoint"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -76,6 +77,7 @@ func (s *Service) heartbeat(c *call) error {
 	if err := s.recordHeartbeat(ctx, h, n.UUID); err != nil {
 		return err
 	}
+	failpoint.Hit("api-heartbeat-committed")
 	return c.empty(http.StatusAccepted)
 }
 

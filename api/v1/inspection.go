@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ferrule/failpoint"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -59,6 +60,7 @@ func (s *Service) continueInspection(c *call) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("api-inspection-committed")
 	if c.version < 84 {
 		return c.JSON(http.StatusAccepted, map[string]string{"uuid": n.UUID})
 	}

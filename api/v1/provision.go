@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"ferrule/failpoint"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -40,6 +41,7 @@ func (s *Service) setProvision(c *call) error {
 	if err != nil {
 		return err
 	}
+	failpoint.Hit("api-verb-committed")
 	c.location("nodes/" + c.Param("node") + "/states")
 	return c.empty(http.StatusAccepted)
 }

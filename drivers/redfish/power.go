@@ -12,6 +12,7 @@ import (
 	"github.com/stmcginnis/gofish/redfish"
 
 	"ferrule/drivers/driver"
+	"ferrule/failpoint"
 	"ferrule/metal"
 )
 
@@ -129,6 +130,7 @@ func (c *client) reset(system document, change powerChange, end time.Time) (chan
 	}
 	for {
 		err := c.postReset(system, kind)
+		failpoint.Hit("redfish-reset-sent")
 		if err == nil {
 			return true, nil
 		}

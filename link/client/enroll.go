@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ferrule/failpoint"
 	"ferrule/link"
 	"ferrule/trust"
 )
@@ -48,8 +49,10 @@ func Enroll(ctx context.Context, code, dir string, hello link.Hello) (*Identity,
 	if err != nil {
 		return nil, fmt.Errorf("join the control plane at %s: %w", join.Address, err)
 	}
+	failpoint.Hit("join-answered")
 	if err := id.save(); err != nil {
 		return nil, err
 	}
+	failpoint.Hit("join-saved")
 	return id, os.Remove(filepath.Join(dir, joiningFile))
 }

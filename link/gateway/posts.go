@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"ferrule/failpoint"
 	"ferrule/link"
 	"ferrule/metal"
 	"ferrule/trust"
@@ -30,9 +31,11 @@ func (g *Gateway) result(w http.ResponseWriter, r *http.Request, from trust.Sign
 			return err
 		}
 	}
+	failpoint.Hit("gateway-result-taken")
 	if err := g.Results.SaveResult(r.Context(), from.Agent.ID, result, envelope); err != nil {
 		return fmt.Errorf("save result of command %s: %w", result.CommandID, err)
 	}
+	failpoint.Hit("gateway-result-stored")
 	writeJSON(w, http.StatusOK, struct{}{})
 	return nil
 }

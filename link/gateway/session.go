@@ -228,6 +228,7 @@ func (g *Gateway) sendPending(ctx context.Context, s *session) error {
 			if err := g.Commands.MarkSent(ctx, sent); err != nil {
 				return fmt.Errorf("note that commands were sent: %w", err)
 			}
+			failpoint.Hit("gateway-sent-noted")
 		}
 		if len(pending) < pendingBatch {
 			return nil
