@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ferrule/api/auth"
+	"ferrule/api/ferrule"
 	v1 "ferrule/api/v1"
 	"ferrule/config"
 	"ferrule/metal"
@@ -29,6 +30,8 @@ type (
 	Sealer = v1.Sealer
 	// Commands sends one command for a node and waits for its result.
 	Commands = v1.Commands
+	// Agents lets site agents in and out.
+	Agents = ferrule.Agents
 )
 
 // Options are what the API stands on.
@@ -38,6 +41,7 @@ type Options struct {
 	Catalogue *metal.Catalogue
 	Sealer    Sealer
 	Commands  Commands
+	Agents    Agents                      // nil: /ferrule/v1 makes no join codes and removes no agents
 	CAPEM     []byte                      // served at /ca.pem; nil: 404
 	Registry  *prometheus.Registry        // of /metrics; nil: one of the API's own
 	Ready     func(context.Context) error // more than the database to be asked by /readyz; nil: nothing
@@ -79,6 +83,9 @@ func New(o Options) (*Server, error) {
 	e.Pre(measures.middleware, recoverer(o.Logger), bareMetal.Front)
 	s := &Server{echo: e, store: o.Store, ready: o.Ready, caPEM: o.CAPEM}
 	bareMetal.Register(e)
+	ferrule.New(ferrule.Options{
+		Store: o.Store, Agents: o.Agents, Auth: who, AgentTimeout: o.Config.Conductor.HeartbeatTimeout, Logger: o.Logger, Now: o.Now,
+	}).Register(e)
 	s.registerOwn(o.Registry)
 	return s, nil
 }

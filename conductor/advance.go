@@ -172,8 +172,23 @@ func (c *Conductor) world(ctx context.Context, tx *store.Tx, node metal.Node) (r
 	if w.Ports, err = tx.PortsOf(ctx, node.UUID); err != nil {
 		return w, err
 	}
-	w.AgentID, err = c.agents.agentFor(ctx, &node)
+	w.AgentID, err = c.agentFor(ctx, tx, &node)
 	return w, err
+}
+
+// agentFor asks the directory, and once more where it does not know yet that an
+// agent was removed: what is ordered of that one is never done.
+func (c *Conductor) agentFor(ctx context.Context, tx *store.Tx, node *metal.Node) (string, error) {
+	id, err := c.agents.agentFor(ctx, node)
+	if err != nil || id == "" || id == metal.LocalAgent {
+		return id, err
+	}
+	agent, err := tx.Agent(ctx, id)
+	if err != nil || agent.RevokedAt == nil {
+		return id, err
+	}
+	c.agents.forget()
+	return c.agents.agentFor(ctx, node)
 }
 
 // write stores one outcome and makes the world that the next entry meets. The

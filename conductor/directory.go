@@ -42,6 +42,13 @@ func (d *directory) conductors(ctx context.Context) ([]metal.Conductor, error) {
 	return list, nil
 }
 
+// forget makes the next look a fresh one.
+func (d *directory) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.read = time.Time{}
+}
+
 // agentFor is the agent of the node's site that serves its hardware type: one
 // on line where there is one, always the same for the same node; else one that
 // is away and will find its commands when it is back; "" where there is none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"ferrule/api"
 	"ferrule/store"
 	"ferrule/trust"
 )
@@ -40,19 +41,28 @@ func (p *plane) linkAddress() string {
 	return net.JoinHostPort(host, port)
 }
 
-// joinCodes is the plane as the API needs it.
-type joinCodes struct{ plane *plane }
+// admission lets agents in and out, as the API needs it.
+type admission struct{ plane *plane }
 
-func (p *plane) joinCodes() joinCodes { return joinCodes{p} }
+var _ api.Agents = admission{}
 
-// NewJoinCode implements ferrule.Joining.
-func (j joinCodes) NewJoinCode(ctx context.Context, site string, life time.Duration) (string, time.Time, error) {
+// NewJoinCode implements api.Agents.
+func (a admission) NewJoinCode(ctx context.Context, site string, life time.Duration) (string, time.Time, error) {
 	if life <= 0 {
-		life = j.plane.cfg.Trust.JoinCodeLifetime
+		life = a.plane.cfg.Trust.JoinCodeLifetime
 	}
-	code, err := j.plane.newJoinCode(ctx, site, life)
+	code, err := a.plane.newJoinCode(ctx, site, life)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("make a join code: %w", err)
 	}
 	return code.Encode(), code.Expires, nil
+}
+
+// RemoveAgent implements api.Agents.
+func (a admission) RemoveAgent(ctx context.Context, id string) error {
+	if err := a.plane.ledger().Remove(ctx, id); err != nil {
+		return err
+	}
+	a.plane.gateway.Drop(id)
+	return nil
 }

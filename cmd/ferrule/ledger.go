@@ -74,11 +74,13 @@ func (l ledger) Agent(ctx context.Context, id string) (gateway.Agent, error) {
 		return gateway.Agent{}, err
 	}
 	if row.RevokedAt != nil {
-		return gateway.Agent{}, metal.Errorf(metal.NotFound, "Agent %s has been removed.", id)
+		return gateway.Agent{}, removedBefore(id)
 	}
 	keys, err := l.store.Serials(ctx, id)
 	return gateway.Agent{Name: trust.AgentName{ID: row.ID, Site: row.Site}, Keys: keys}, err
 }
+
+func removedBefore(id string) error { return metal.Errorf(metal.NotFound, "Agent %s has been removed.", id) }
 
 // AddKey implements gateway.Agents.
 func (l ledger) AddKey(ctx context.Context, agentID, keyHash string) error {
@@ -104,6 +106,9 @@ func (l ledger) SessionOpened(ctx context.Context, agent trust.AgentName, sessio
 		row, err := tx.Agent(ctx, agent.ID)
 		if err != nil {
 			return err
+		}
+		if row.RevokedAt != nil {
+			return removedBefore(agent.ID)
 		}
 		said := agentRow(agent.ID, hello)
 		row.Hostname, row.Software, row.Labels = said.Hostname, said.Software, said.Labels
@@ -185,18 +190,69 @@ func (l ledger) SaveResult(ctx context.Context, agentID string, result metal.Com
 		if command.AgentID != agentID {
 			return metal.Errorf(metal.NotFound, "Agent %s has no command %s.", agentID, result.CommandID)
 		}
-		first, err := tx.FinishCommand(ctx, command.ID, result)
-		if err != nil || !first || command.OperationID == "" {
+		return settle(ctx, tx, &command, result)
+	})
+}
+
+// settle stores a command's result and tells the node of it.
+func settle(ctx context.Context, tx *store.Tx, command *metal.CommandRecord, result metal.CommandResult) error {
+	first, err := tx.FinishCommand(ctx, command.ID, result)
+	if err != nil || !first || command.OperationID == "" {
+		return err
+	}
+	err = tx.Post(ctx, command.NodeUUID, metal.InboxResult, metal.ToJSON(metal.ResultPayload{
+		CommandID: command.ID, OperationID: command.OperationID, Result: result,
+	}))
+	if metal.ReasonOf(err) == metal.NotFound {
+		return nil // the node was deleted meanwhile
+	}
+	return err
+}
+
+// removalBatch is how many commands are settled at once.
+const removalBatch = 500
+
+// Remove ends an agent for good. It is no conductor any more, and what it was
+// doing has an unknown outcome: the nodes look at the hardware through another
+// agent, or fail with the word that there is none.
+func (l ledger) Remove(ctx context.Context, id string) error {
+	err := l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Agent(ctx, id)
+		if err != nil {
 			return err
 		}
-		err = tx.Post(ctx, command.NodeUUID, metal.InboxResult, metal.ToJSON(metal.ResultPayload{
-			CommandID: command.ID, OperationID: command.OperationID, Result: result,
-		}))
-		if metal.ReasonOf(err) == metal.NotFound {
-			return nil // the node was deleted meanwhile
+		if row.RevokedAt != nil {
+			return removedBefore(id)
 		}
-		return err
+		if err := tx.DeleteConductor(ctx, conductorName(row)); err != nil {
+			return err
+		}
+		return tx.RevokeAgent(ctx, id)
 	})
+	for more := true; more && err == nil; {
+		err = l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			pending, err := tx.PendingCommands(ctx, id, 0, removalBatch)
+			more = len(pending) == removalBatch
+			if err != nil {
+				return err
+			}
+			return l.giveUp(ctx, tx, pending)
+		})
+	}
+	return err
+}
+
+func (l ledger) giveUp(ctx context.Context, tx *store.Tx, pending []metal.CommandRecord) error {
+	for i := range pending {
+		result := metal.CommandResult{
+			CommandID: pending[i].ID, ErrorCode: metal.CodeOutcomeUnknown, FinishedAt: time.Now().UTC(),
+			Message: "the site agent " + pending[i].AgentID + " was removed before it told what came of this",
+		}
+		if err := settle(ctx, tx, &pending[i], result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Observed implements gateway.Observations. Only what an agent says of nodes

@@ -37,6 +37,7 @@ type plane struct {
 	local     *drivers.Registry
 	conductor *conductor.Conductor
 	api       http.Handler
+	gateway   *gateway.Gateway
 
 	apiListener  net.Listener
 	linkListener net.Listener
@@ -78,8 +79,11 @@ func openPlane(ctx context.Context, cfg *config.Config) (_ *plane, err error) {
 	if err := p.listen(ctx); err != nil {
 		return nil, err
 	}
-	p.api, err = p.newAPI()
-	return p, err
+	if p.api, err = p.newAPI(); err != nil {
+		return nil, err
+	}
+	p.gateway = p.newGateway()
+	return p, nil
 }
 
 func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*store.Store, error) {
@@ -181,7 +185,7 @@ func (p *plane) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return p.conductor.Run(ctx) })
 	group.Go(func() error { return p.serveAPI(ctx) })
-	group.Go(func() error { return p.gateway().Serve(ctx, p.linkListener) })
+	group.Go(func() error { return p.gateway.Serve(ctx, p.linkListener) })
 	return group.Wait()
 }
 
@@ -216,8 +220,10 @@ func (p *plane) serveAPI(ctx context.Context) error {
 	return nil
 }
 
-func (p *plane) gateway() *gateway.Gateway {
-	l := ledger{store: p.store, sealer: p.sealer, log: p.log}
+func (p *plane) ledger() ledger { return ledger{store: p.store, sealer: p.sealer, log: p.log} }
+
+func (p *plane) newGateway() *gateway.Gateway {
+	l := p.ledger()
 	return gateway.New(gateway.Config{
 		CA: p.ca, Certificates: p.certs, Agents: l, Sessions: l, Commands: l, Results: l, Observations: l,
 		Secrets: l, Requests: l, API: p.api, Logger: p.log,
@@ -227,7 +233,7 @@ func (p *plane) gateway() *gateway.Gateway {
 func (p *plane) newAPI() (http.Handler, error) {
 	return api.New(api.Options{
 		Store: p.store, Config: p.cfg, Catalogue: p.catalogue, Sealer: p.sealer, Commands: p.conductor,
-		CAPEM: []byte(p.ca.PEM()), Logger: p.log,
+		Agents: admission{p}, CAPEM: []byte(p.ca.PEM()), Logger: p.log,
 	})
 }
 

@@ -89,7 +89,13 @@ func (p *plane) embeddedAgent(ctx context.Context) error {
 			return err
 		}
 	}
-	return site.Run(ctx, cfg)
+	err = site.Run(ctx, cfg)
+	if site.Removed(err) {
+		p.log.ErrorContext(ctx, "the agent of the default site was removed, so this site has none now; "+
+			"to have one again, stop ferrule, delete the agent's folder and start ferrule", "folder", cfg.DataDir, "error", err)
+		return nil
+	}
+	return err
 }
 
 // agentPatience is how long a start waits for the embedded agent; it is ready

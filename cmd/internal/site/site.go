@@ -14,6 +14,7 @@ import (
 	"ferrule/drivers"
 	"ferrule/link/client"
 	"ferrule/siteagent"
+	"ferrule/trust"
 )
 
 // Config is what an operator says of an agent.
@@ -44,6 +45,13 @@ func Joined(dir string) (bool, error) {
 // Join spends a join code and keeps the identity in the data folder.
 func Join(ctx context.Context, code string, c Config) (*client.Identity, error) {
 	return client.Enroll(ctx, code, c.DataDir, siteagent.HelloOf(c.Version, nil, c.registry()))
+}
+
+// Removed reports whether Run ended because the control plane has removed the
+// agent.
+func Removed(err error) bool {
+	var rejected *client.Rejected
+	return errors.As(err, &rejected) && rejected.Code == trust.RefusedRevoked
 }
 
 // Run runs the agent that has joined, until ctx ends.

@@ -1,0 +1,56 @@
+package ferrule
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"ferrule/api/auth"
+	"ferrule/metal"
+)
+
+// problem is the body of every answer that is no success.
+type problem struct {
+	Error string `json:"error"`
+}
+
+// refuse answers with an error: the text of a refusal, and of any other only
+// that there was one.
+func (s *Service) refuse(c echo.Context, err error) error {
+	status, text := http.StatusInternalServerError, "The request failed inside the server; its log tells why."
+	var unknown *auth.Refusal
+	var refused *metal.Error
+	switch {
+	case errors.As(err, &unknown):
+		status, text = unknown.Status, unknown.Message
+		if unknown.Challenge != "" {
+			c.Response().Header().Set("WWW-Authenticate", unknown.Challenge)
+		}
+	case errors.As(err, new(*http.MaxBytesError)):
+		status, text = http.StatusRequestEntityTooLarge, "The body is too large."
+	case errors.As(err, &refused):
+		status, text = statusOf(refused.Reason), refused.Text
+	}
+	if status == http.StatusInternalServerError {
+		r := c.Request()
+		s.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	return c.JSON(status, problem{text})
+}
+
+func statusOf(r metal.Reason) int {
+	switch r {
+	case metal.Invalid:
+		return http.StatusBadRequest
+	case metal.Forbidden:
+		return http.StatusForbidden
+	case metal.NotFound:
+		return http.StatusNotFound
+	case metal.Conflict, metal.Locked:
+		return http.StatusConflict
+	case metal.Unavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
