@@ -166,7 +166,8 @@ func unwrapError(body any) any {
 	return map[string]any{"error_message (JSON text)": inner}
 }
 
-// project keeps some keys of an object and counts the others.
+// project keeps some keys of an object and counts the others. An object that
+// has none of them is another kind of answer and stays whole.
 func project(body any, keys []string) any {
 	object, ok := body.(map[string]any)
 	if !ok {
@@ -177,6 +178,9 @@ func project(body any, keys []string) any {
 		if v, ok := object[k]; ok {
 			kept[k] = v
 		}
+	}
+	if len(kept) == 0 {
+		return body
 	}
 	kept["and keys"] = json.Number(fmt.Sprint(len(object) - len(kept)))
 	return kept

@@ -23,7 +23,7 @@
 //	[@VERSION[,VERSION]] [+Header=value] METHOD PATH [BODY] [#ID ID ...] [-> PATH as NAME]
 //
 // States are written with hyphens (clean-wait). {NAME} is replaced by what was
-// captured. "@-" sends no version header. Percent escapes in a header value are
+// captured, {base} by the server's URL. "@-" sends no version header. Percent escapes in a header value are
 // decoded. In a body %NUL% is a zero byte, %FF% a byte that is not UTF-8, %2MiB%
 // that much text and %DEEP30% thirty nested arrays.
 //

@@ -39,7 +39,7 @@ func Play(ctx context.Context, server *Server, s Scenario, recorded []Answer) ([
 	if err := server.wipe(ctx); err != nil {
 		return nil, err
 	}
-	p := &player{server: server, lets: s.Lets, vars: map[string]string{}}
+	p := &player{server: server, lets: s.Lets, vars: map[string]string{"base": server.URL}}
 	p.mask = &masker{base: server.URL, hosts: server.Hosts, literal: s.literal(), names: map[string]string{}}
 	var answers []Answer
 	for _, step := range s.Steps {
@@ -195,10 +195,11 @@ func (p *player) answer(step Step, res *http.Response) (Answer, error) {
 	}
 	if step.Capture != "" {
 		value, err := captured(raw, step.Capture)
-		if err != nil {
-			value = "no-" + step.Var // the requests that use it show as different
+		if err == nil {
+			p.capture(step.Var, value)
+		} else if p.vars[step.Var] == "" {
+			p.vars[step.Var] = "no-" + step.Var // the requests that use it show as different
 		}
-		p.capture(step.Var, value)
 	}
 	return readAnswer(step, res, raw, p.mask), nil
 }
