@@ -30,7 +30,7 @@ var client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{Disab
 // fails the test only where there is no answer at all.
 func (p *Plane) Call(method, path string, body any) Answer {
 	p.t.Helper()
-	a, err := p.call(p.t.Context(), method, path, body)
+	a, err := p.Try(p.t.Context(), method, path, body)
 	if err != nil {
 		p.t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -47,7 +47,9 @@ func (p *Plane) Must(method, path string, body any) map[string]any {
 	return a.Body
 }
 
-func (p *Plane) call(ctx context.Context, method, path string, body any) (Answer, error) {
+// Try is Call where no answer is an error and not the end of the test. It may be
+// used in any goroutine.
+func (p *Plane) Try(ctx context.Context, method, path string, body any) (Answer, error) {
 	var content io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)

@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,18 +15,16 @@ import (
 // Options say how to run ferrule. The zero value is "ferrule up" with nothing
 // set.
 type Options struct {
-	Config string   // an ironic.conf; "": none
-	Args   []string // further flags, such as "--auth", "http_basic" or "--set", "section.option=value"
-	Env    []string // KEY=VALUE, beside those that every program has
+	Command string   // "up" or "serve"; "": up
+	Config  string   // an ironic.conf; "": none
+	Args    []string // further flags, such as "--auth", "http_basic" or "--set", "section.option=value"
+	Env     []string // KEY=VALUE, beside those that every program has
 }
 
 // startLimit is far more than a start takes on a machine that does other work.
 const startLimit = time.Minute
 
-// ready is what ferrule prints before its address.
-const ready = "ferrule is ready at "
-
-// Plane is a running "ferrule up".
+// Plane is a control plane, "ferrule up" where nothing else was asked for.
 type Plane struct {
 	*Process
 	URL     string // without a trailing slash
@@ -36,14 +35,24 @@ type Plane struct {
 // test ends. It returns once ferrule says that it is ready.
 func Start(t testing.TB, o Options) *Plane {
 	t.Helper()
+	p := New(t, o)
+	p.Launch()
+	p.AwaitReady()
+	return p
+}
+
+// New prepares ferrule, and starts nothing: that is for Launch.
+func New(t testing.TB, o Options) *Plane {
+	t.Helper()
 	dir := t.TempDir()
-	p := &Plane{DataDir: filepath.Join(dir, "data")}
 	ports, err := FreePorts(3)
 	if err != nil {
 		t.Fatalf("ferrule: %v", err)
 	}
+	api := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	p := &Plane{URL: "http://" + api, DataDir: filepath.Join(dir, "data")}
 	args := []string{
-		"up", "--data", p.DataDir, "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0]),
+		cmp.Or(o.Command, "up"), "--data", p.DataDir, "--listen", api,
 		"--set", "link.host_ip=127.0.0.1", "--set", fmt.Sprintf("link.port=%d", ports[1]),
 		"--set", "siteagent.host_ip=127.0.0.1", "--set", fmt.Sprintf("siteagent.port=%d", ports[2]),
 	}
@@ -55,9 +64,15 @@ func Start(t testing.TB, o Options) *Plane {
 		args = append(args, "--config", conf)
 	}
 	p.Process = NewProcess(t, dir, append(args, o.Args...), o.Env...)
-	p.Launch()
-	p.URL = p.AwaitPrinted(ready)
 	return p
+}
+
+// AwaitReady waits until ferrule says that it is ready.
+func (p *Plane) AwaitReady() {
+	p.t.Helper()
+	if url := p.AwaitPrinted("ferrule is ready at "); url != p.URL {
+		p.t.Fatalf("ferrule is at %s, not at %s", url, p.URL)
+	}
 }
 
 // Restart stops the process if it runs, and starts it again on the same data
@@ -66,7 +81,7 @@ func (p *Plane) Restart(env ...string) {
 	p.t.Helper()
 	p.Stop()
 	p.Launch(env...)
-	p.URL = p.AwaitPrinted(ready)
+	p.AwaitReady()
 }
 
 // FreePorts gives ports on loopback that nothing listens on. They lie below
