@@ -34,7 +34,11 @@ func (p *plane) linkAddress() string {
 	if a := p.cfg.Link.PublicAddress; a != "" {
 		return a
 	}
-	host, port, _ := net.SplitHostPort(p.linkListener.Addr().String())
+	at := address(p.cfg.Link.HostIP, p.cfg.Link.Port)
+	if p.linkListener != nil {
+		at = p.linkListener.Addr().String()
+	}
+	host, port, _ := net.SplitHostPort(at)
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = p.cfg.Default.MyIP
 	}

@@ -80,7 +80,9 @@ func (l ledger) Agent(ctx context.Context, id string) (gateway.Agent, error) {
 	return gateway.Agent{Name: trust.AgentName{ID: row.ID, Site: row.Site}, Keys: keys}, err
 }
 
-func removedBefore(id string) error { return metal.Errorf(metal.NotFound, "Agent %s has been removed.", id) }
+func removedBefore(id string) error {
+	return metal.Errorf(metal.NotFound, "Agent %s has been removed.", id)
+}
 
 // AddKey implements gateway.Agents.
 func (l ledger) AddKey(ctx context.Context, agentID, keyHash string) error {

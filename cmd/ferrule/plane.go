@@ -28,6 +28,7 @@ import (
 // that agents dial.
 type plane struct {
 	cfg       *config.Config
+	does      parts
 	log       *slog.Logger
 	store     *store.Store
 	sealer    *trust.Sealer
@@ -44,10 +45,13 @@ type plane struct {
 	closers      []func() error
 }
 
-// openPlane opens everything and listens; nothing is served yet. close must be
-// called.
-func openPlane(ctx context.Context, cfg *config.Config) (_ *plane, err error) {
-	p := &plane{cfg: cfg}
+// parts are what a process does of the whole.
+type parts struct{ api, conductor bool }
+
+// openPlane opens what the parts need and listens; nothing is served yet. close
+// must be called.
+func openPlane(ctx context.Context, cfg *config.Config, does parts) (_ *plane, err error) {
+	p := &plane{cfg: cfg, does: does}
 	defer func() {
 		if err != nil {
 			_ = p.close()
@@ -119,6 +123,10 @@ func (p *plane) openTrust(ctx context.Context) error {
 // own makes this process the only one on its data folder: a SQLite file has
 // one writer, and running jobs of another process would be taken over.
 func (p *plane) own() error {
+	where, err := p.cfg.StoreConnection()
+	if err != nil || where.Engine != config.SQLite {
+		return err
+	}
 	unlock, err := lockFolder(filepath.Join(p.cfg.Store.DataDir, "lock"))
 	if err != nil {
 		return err
@@ -140,6 +148,9 @@ func (p *plane) openConductor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !p.does.conductor {
+		return nil
+	}
 	return p.conductor.Register(ctx)
 }
 
@@ -159,16 +170,24 @@ func (l localDrivers) Execute(ctx context.Context, req metal.Request) metal.Comm
 
 func (p *plane) listen(ctx context.Context) error {
 	var lc net.ListenConfig
+	listen := func(what, at string) (net.Listener, error) {
+		l, err := lc.Listen(ctx, "tcp", at)
+		if err != nil {
+			return nil, fmt.Errorf("listen for %s: %w", what, err)
+		}
+		p.closers = append(p.closers, ignoreClosed(l))
+		return l, nil
+	}
 	var err error
-	if p.apiListener, err = lc.Listen(ctx, "tcp", address(p.cfg.API.HostIP, p.cfg.API.Port)); err != nil {
-		return fmt.Errorf("listen for the API: %w", err)
+	if p.does.api {
+		if p.apiListener, err = listen("the API", address(p.cfg.API.HostIP, p.cfg.API.Port)); err != nil {
+			return err
+		}
 	}
-	p.closers = append(p.closers, ignoreClosed(p.apiListener))
-	if p.linkListener, err = lc.Listen(ctx, "tcp", address(p.cfg.Link.HostIP, p.cfg.Link.Port)); err != nil {
-		return fmt.Errorf("listen for agents: %w", err)
+	if p.does.conductor {
+		p.linkListener, err = listen("agents", address(p.cfg.Link.HostIP, p.cfg.Link.Port))
 	}
-	p.closers = append(p.closers, ignoreClosed(p.linkListener))
-	return nil
+	return err
 }
 
 func ignoreClosed(l net.Listener) func() error {
@@ -183,9 +202,13 @@ func ignoreClosed(l net.Listener) func() error {
 // serve runs until ctx ends or a part fails, then stops all parts.
 func (p *plane) serve(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.conductor.Run(ctx) })
-	group.Go(func() error { return p.serveAPI(ctx) })
-	group.Go(func() error { return p.gateway.Serve(ctx, p.linkListener) })
+	if p.does.conductor {
+		group.Go(func() error { return p.conductor.Run(ctx) })
+		group.Go(func() error { return p.gateway.Serve(ctx, p.linkListener) })
+	}
+	if p.does.api {
+		group.Go(func() error { return p.serveAPI(ctx) })
+	}
 	return group.Wait()
 }
 
@@ -216,7 +239,9 @@ func (p *plane) serveAPI(ctx context.Context) error {
 	if err := server.Shutdown(stopping); err != nil {
 		_ = server.Close()
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the API: %w", err)
+	}
 	return nil
 }
 
@@ -237,7 +262,13 @@ func (p *plane) newAPI() (http.Handler, error) {
 	})
 }
 
-func (p *plane) endpoint() string { return "http://" + p.apiListener.Addr().String() }
+// endpoint is where the process can be reached, for the line that says so.
+func (p *plane) endpoint() string {
+	if p.apiListener == nil {
+		return p.linkAddress() + " (agents)"
+	}
+	return "http://" + p.apiListener.Addr().String()
+}
 
 // close ends what was opened, last first.
 func (p *plane) close() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -15,52 +16,62 @@ import (
 type upCommand struct{ sources }
 
 // Run runs everything in this process.
-func (u upCommand) Run(ctx context.Context) (err error) {
-	cfg, err := u.load()
-	if err != nil {
-		return err
-	}
-	p, err := openPlane(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := p.close(); err == nil {
-			err = e
-		}
-	}()
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return p.serve(ctx) })
-	group.Go(func() error { return p.embeddedAgent(ctx) })
-	group.Go(func() error {
-		p.awaitAgent(ctx)
-		if ctx.Err() == nil {
-			fmt.Printf("ferrule is ready at %s\n", p.endpoint())
-		}
-		return nil
+func (u upCommand) Run(ctx context.Context) error {
+	return u.run(ctx, parts{api: true, conductor: true}, func(ctx context.Context, p *plane) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return p.serve(ctx) })
+		group.Go(func() error { return p.embeddedAgent(ctx) })
+		group.Go(func() error {
+			p.awaitAgent(ctx)
+			if ctx.Err() == nil {
+				p.sayReady()
+			}
+			return nil
+		})
+		return group.Wait()
 	})
-	return group.Wait()
 }
 
-type serveCommand struct{ sources }
+// The same parts as separate processes, any number of each, on one PostgreSQL.
+type (
+	serveCommand     struct{ sources }
+	apiCommand       struct{ sources }
+	conductorCommand struct{ sources }
+)
 
 // Run runs API, conductor and the agents' listener.
-func (s serveCommand) Run(ctx context.Context) (err error) {
+func (s serveCommand) Run(ctx context.Context) error {
+	return s.run(ctx, parts{api: true, conductor: true}, announceAndServe)
+}
+
+// Run runs the API alone.
+func (a apiCommand) Run(ctx context.Context) error {
+	return a.run(ctx, parts{api: true}, announceAndServe)
+}
+
+// Run runs conductor and the agents' listener.
+func (c conductorCommand) Run(ctx context.Context) error {
+	return c.run(ctx, parts{conductor: true}, announceAndServe)
+}
+
+func announceAndServe(ctx context.Context, p *plane) error {
+	p.sayReady()
+	return p.serve(ctx)
+}
+
+func (p *plane) sayReady() { fmt.Printf("ferrule is ready at %s\n", p.endpoint()) }
+
+// run opens a plane from the options, and closes it after serve.
+func (s sources) run(ctx context.Context, does parts, serve func(context.Context, *plane) error) error {
 	cfg, err := s.load()
 	if err != nil {
 		return err
 	}
-	p, err := openPlane(ctx, cfg)
+	p, err := openPlane(ctx, cfg, does)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := p.close(); err == nil {
-			err = e
-		}
-	}()
-	fmt.Printf("ferrule is ready at %s\n", p.endpoint())
-	return p.serve(ctx)
+	return errors.Join(serve(ctx, p), p.close())
 }
 
 // embeddedAgent is the agent of the default site. It joins with a code and
