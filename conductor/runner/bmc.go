@@ -40,6 +40,9 @@ func (r *run) bmc(op metal.Operation, args any, extra time.Duration) (verdict, e
 func readPower(r *run, _ task) (verdict, error) { return r.bmc(metal.PowerGet, nil, 0) }
 
 func powerRead(r *run, t task, res metal.CommandResult) (verdict, error) {
+	if res.ErrorCode == metal.CodeOutcomeUnknown {
+		return again(r, t) // its agent is gone: another may read
+	}
 	if !res.OK {
 		return stay, refusal{res}
 	}
