@@ -1,0 +1,144 @@
+// Package cli_test holds Ferrule to the real openstack client: what its users
+// type works, and shows them what it shows with Ironic.
+package cli_test
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"ferrule/compat-tests/env"
+	"ferrule/compat-tests/plane"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+//go:embed warm.py
+var warm string
+
+// openstack is the client, kept warm: a call is a fork of one process.
+type openstack struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Reader
+	env map[string]string
+}
+
+// object is what the client prints of one thing with -f json.
+type object = map[string]any
+
+// newOpenstack starts the client for this Ferrule, until the test ends.
+func newOpenstack(t *testing.T, p *plane.Plane) *openstack {
+	t.Helper()
+	home := t.TempDir()
+	command := exec.Command(env.Venv(t, env.Clients), "-W", "ignore", "-c", warm)
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	command.Stderr = os.Stderr
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close() // its loop ends
+		if err := command.Wait(); err != nil {
+			t.Errorf("the warm client: %v", err)
+		}
+	})
+	return &openstack{t: t, in: in, out: bufio.NewReader(out), env: map[string]string{
+		"PATH": os.Getenv("PATH"), "HOME": home, "LC_ALL": "C.UTF-8", "OS_AUTH_TYPE": "none", "OS_ENDPOINT": p.URL,
+	}}
+}
+
+// ended is a call that has ended.
+type ended struct {
+	Code int
+	Out  string
+	Err  string
+}
+
+// call runs "openstack baremetal" with these arguments.
+func (o *openstack) call(args ...string) ended {
+	o.t.Helper()
+	request, err := json.Marshal(map[string]any{"args": append([]string{"baremetal"}, args...), "env": o.env})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if _, err := o.in.Write(append(request, '\n')); err != nil {
+		o.t.Fatalf("the warm client: %v", err)
+	}
+	answer, err := o.out.ReadBytes('\n')
+	if err != nil {
+		o.t.Fatalf("the warm client: %v", err)
+	}
+	var e ended
+	if err := json.Unmarshal(answer, &e); err != nil {
+		o.t.Fatalf("the warm client: %v: %s", err, answer)
+	}
+	return e
+}
+
+// do is a call that must succeed; it gives what was printed.
+func (o *openstack) do(args ...string) string {
+	o.t.Helper()
+	e := o.call(args...)
+	if e.Code != 0 {
+		o.t.Fatalf("openstack baremetal %s: code %d\n%s%s", strings.Join(args, " "), e.Code, e.Out, e.Err)
+	}
+	return e.Out
+}
+
+// one is a call that shows one thing.
+func (o *openstack) one(args ...string) object {
+	o.t.Helper()
+	return read[object](o, args)
+}
+
+// list is a call that lists things.
+func (o *openstack) list(args ...string) []object {
+	o.t.Helper()
+	return read[[]object](o, args)
+}
+
+func read[T any](o *openstack, args []string) T {
+	o.t.Helper()
+	out := o.do(append(args, "-f", "json")...)
+	var into T
+	if err := json.Unmarshal([]byte(out), &into); err != nil {
+		o.t.Fatalf("openstack baremetal %s: %v in %s", strings.Join(args, " "), err, out)
+	}
+	return into
+}
+
+// refused is a call that must fail, with these words in what it tells its user.
+func (o *openstack) refused(words string, args ...string) {
+	o.t.Helper()
+	e := o.call(args...)
+	if e.Code != 1 || !strings.Contains(e.Err, words) {
+		o.t.Errorf("openstack baremetal %s: code %d\n%s%s\nwanted: %s", strings.Join(args, " "), e.Code, e.Out, e.Err, words)
+	}
+}
+
+// column gives one column of a list.
+func column(rows []object, name string) []any {
+	values := make([]any, 0, len(rows))
+	for _, row := range rows {
+		values = append(values, row[name])
+	}
+	return values
+}
