@@ -86,7 +86,8 @@ CREATE INDEX nodes_parent_node ON nodes (parent_node, id) WHERE parent_node IS N
 CREATE INDEX nodes_chassis_uuid ON nodes (chassis_uuid, id) WHERE chassis_uuid IS NOT NULL;
 CREATE INDEX nodes_instance_name ON nodes (instance_name, id) WHERE instance_name IS NOT NULL;
 CREATE INDEX nodes_fault ON nodes (fault, id) WHERE fault IS NOT NULL;
-CREATE INDEX nodes_reservation ON nodes (reservation, id) WHERE reservation IS NOT NULL;
+CREATE INDEX nodes_associated ON nodes (id) WHERE instance_uuid IS NOT NULL;
+CREATE INDEX nodes_reserved ON nodes (id) WHERE reservation IS NOT NULL;
 CREATE INDEX nodes_maintenance ON nodes (id) WHERE maintenance;
 CREATE INDEX nodes_retired ON nodes (id) WHERE retired;
 

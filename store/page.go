@@ -56,20 +56,27 @@ func (f *filter) equal(column string, v *string) {
 	}
 }
 
-func (f *filter) is(column string, v *bool) {
-	if v != nil {
-		f.where(column+" = ?", *v)
+// is says it as the partial indexes do: SQLite does not see that "flag = TRUE"
+// means the same.
+func (f *filter) is(flag string, v *bool) {
+	switch {
+	case v == nil:
+	case *v:
+		f.q.Where(flag)
+	default:
+		f.q.Where("NOT " + flag)
 	}
 }
 
-// set asks whether the column holds a value.
+// set asks whether the column holds a value. "NOT (… IS NOT NULL)" keeps SQLite
+// from gathering almost all rows by an index, only to sort them.
 func (f *filter) set(column string, v *bool) {
 	switch {
 	case v == nil:
 	case *v:
 		f.q.Where(column + " IS NOT NULL")
 	default:
-		f.q.Where(column + " IS NULL")
+		f.q.Where("NOT (" + column + " IS NOT NULL)")
 	}
 }
 
