@@ -13,9 +13,9 @@ var bmcActions = map[string]action{
 	"read-power":  {start: readPower, result: powerRead},
 	"read-modes":  {start: readModes, result: modeRead},
 	"power":       {start: startPower, result: powerSet},
-	"boot-device": {start: startBootDevice, result: repeated},
-	"insert":      {start: startInsert, result: repeated},
-	"eject":       {start: startEject, result: repeated},
+	"boot-device": {start: startBootDevice},
+	"insert":      {start: startInsert},
+	"eject":       {start: startEject},
 	"macs":        {start: startMACs, result: macsRead},
 }
 
@@ -39,10 +39,7 @@ func (r *run) bmc(op metal.Operation, args any, extra time.Duration) (verdict, e
 
 func readPower(r *run, _ task) (verdict, error) { return r.bmc(metal.PowerGet, nil, 0) }
 
-func powerRead(r *run, t task, res metal.CommandResult) (verdict, error) {
-	if res.ErrorCode == metal.CodeOutcomeUnknown {
-		return again(r, t) // its agent is gone: another may read
-	}
+func powerRead(r *run, _ task, res metal.CommandResult) (verdict, error) {
 	if !res.OK {
 		return stay, refusal{res}
 	}
@@ -99,12 +96,8 @@ func startPower(r *run, t task) (verdict, error) {
 	return r.bmc(metal.PowerSet, args, time.Duration(args.TimeoutSeconds)*time.Second)
 }
 
-// powerSet takes what came of a power action. An unknown outcome is settled by
-// a look: the operation names a state, and the driver reads before it acts.
-func powerSet(r *run, t task, res metal.CommandResult) (verdict, error) {
-	if res.ErrorCode == metal.CodeOutcomeUnknown {
-		return again(r, t)
-	}
+// powerSet takes what came of a power action.
+func powerSet(r *run, _ task, res metal.CommandResult) (verdict, error) {
 	if !res.OK {
 		return stay, refusal{res}
 	}
@@ -114,21 +107,6 @@ func powerSet(r *run, t task, res metal.CommandResult) (verdict, error) {
 	}
 	r.setPowerState(p.State)
 	return done, nil
-}
-
-// again begins the task anew: for operations that name a wanted state and look
-// before they act.
-func again(r *run, t task) (verdict, error) {
-	r.push(t)
-	return done, nil
-}
-
-// repeated is plainResult for such operations.
-func repeated(r *run, t task, res metal.CommandResult) (verdict, error) {
-	if res.ErrorCode == metal.CodeOutcomeUnknown {
-		return again(r, t)
-	}
-	return plainResult(r, t, res)
 }
 
 func startBootDevice(r *run, t task) (verdict, error) {

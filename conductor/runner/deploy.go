@@ -47,7 +47,7 @@ func (r *run) deployStep(s metal.Step) ([]task, bool) {
 		// The disks are flushed before the machine goes off, by itself or not.
 		return []task{
 			ramdiskTask("standby.sync", nil),
-			ramdiskTask("standby.power_off", nil).tried(),
+			ramdiskTask(powerOffCall, nil).tried(),
 			setPower(metal.PowerOff),
 		}, true
 	case "switch_to_tenant_network":

@@ -165,10 +165,7 @@ func startInspectBMC(r *run, _ task) (verdict, error) { return r.bmc(metal.Inspe
 
 // bmcInspected takes an out-of-band inspection. Ironic wants cpu_arch,
 // memory_mb and local_gb afterwards.
-func bmcInspected(r *run, t task, res metal.CommandResult) (verdict, error) {
-	if res.ErrorCode == metal.CodeOutcomeUnknown {
-		return again(r, t)
-	}
+func bmcInspected(r *run, _ task, res metal.CommandResult) (verdict, error) {
 	if !res.OK {
 		return stay, refusal{res}
 	}

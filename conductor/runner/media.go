@@ -114,10 +114,7 @@ func (r *run) kernelLine(params []string) []string {
 	return append(words, params...)
 }
 
-func published(r *run, t task, res metal.CommandResult) (verdict, error) {
-	if res.ErrorCode == metal.CodeOutcomeUnknown {
-		return again(r, t)
-	}
+func published(r *run, _ task, res metal.CommandResult) (verdict, error) {
 	var p metal.PublishMediaResult
 	if !res.OK {
 		return stay, refusal{res}

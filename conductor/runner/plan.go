@@ -20,6 +20,7 @@ type plan struct {
 	Failure string       `json:"failure,omitempty"` // set while the clean-up of a failure runs
 	Aborted bool         `json:"aborted,omitempty"` // the failure is a user's abort
 	InStep  bool         `json:"inStep,omitempty"`  // the failure came from a step
+	Unsure  bool         `json:"unsure,omitempty"`  // whether the ramdisk was given the step under way
 	DeadBMC bool         `json:"deadBmc,omitempty"` // clean-up spares a BMC that does not answer
 	TimerAt *time.Time   `json:"timerAt,omitempty"` // the earliest timer that is set
 	Version metal.JSON   `json:"version,omitempty"` // the ramdisk's hardware_manager_version
@@ -30,6 +31,7 @@ type task struct {
 	Do         string     `json:"do"`
 	Args       metal.JSON `json:"args,omitempty"`
 	BestEffort bool       `json:"bestEffort,omitempty"` // a failure is passed over
+	Repeats    int        `json:"repeats,omitempty"`    // how often it was begun anew, its outcome being unknown
 }
 
 func (t task) tried() task { t.BestEffort = true; return t }
@@ -47,6 +49,7 @@ type action struct {
 	start  func(r *run, t task) (verdict, error)
 	result func(r *run, t task, res metal.CommandResult) (verdict, error) // of the command that start issued
 	signal func(r *run, t task, e metal.InboxEntry) (verdict, error)      // heartbeat or inspection data
+	judges bool                                                           // result takes unknown outcomes too; else the task begins anew
 }
 
 // actions is the whole list; each group is defined beside what it belongs to.

@@ -26,15 +26,16 @@ func sendStep(r *run, _ task) (verdict, error) {
 		}
 		params["step"] = map[string]any{"interface": s.Interface, "step": s.Step, "args": stepArgs}
 	}
-	r.plan.Beat = false
+	r.plan.Beat, r.plan.Unsure = false, false
 	return r.command(metal.Request{Operation: metal.RamdiskCall}, args, 0)
 }
 
 // stepSent takes the answer to execute_*_step. A ramdisk that cannot be
 // reached or is busy is not a failure: the step is begun again at its next
-// call, and where the outcome is unknown the ramdisk's list will tell.
+// call, and where the outcome is unknown the ramdisk is asked what it does.
 func stepSent(r *run, t task, res metal.CommandResult) (verdict, error) {
 	if res.ErrorCode == metal.CodeOutcomeUnknown {
+		r.plan.Beat, r.plan.Unsure = true, true
 		return done, nil
 	}
 	c, err := ramdiskResult(res)
@@ -42,8 +43,14 @@ func stepSent(r *run, t task, res metal.CommandResult) (verdict, error) {
 	case err != nil && res.ErrorCode != metal.CodeUnreachable:
 		return stay, err
 	case err != nil || c.Busy:
-		r.push(fire(metal.EventWait), task{Do: "await-heartbeat"}, fire(metal.EventResume), t)
+		return afterHeartbeat(r, t)
 	}
+	return done, nil
+}
+
+// afterHeartbeat begins the task anew when the ramdisk calls.
+func afterHeartbeat(r *run, t task) (verdict, error) {
+	r.push(fire(metal.EventWait), task{Do: "await-heartbeat"}, fire(metal.EventResume), t)
 	return done, nil
 }
 
@@ -77,16 +84,19 @@ func polled(r *run, t task, res metal.CommandResult) (verdict, error) {
 		// Freshly booted: the step has asked for a restart, or never began.
 		return r.begunAgain(t)
 	}
-	if last.Name != "execute_"+kind+"_step" {
+	another := last.Name != "execute_"+kind+"_step" ||
+		last.Status == "SUCCEEDED" && !sameStep(last.Result[kind+"_step"], *r.step())
+	switch {
+	case another && r.plan.Unsure:
+		return r.begunAgain(t) // it never arrived
+	case another:
 		return awaitStep(r, t)
 	}
+	r.plan.Unsure = false
 	switch last.Status {
 	case "RUNNING":
 		return awaitStep(r, t)
 	case "SUCCEEDED":
-		if !sameStep(last.Result[kind+"_step"], *r.step()) {
-			return awaitStep(r, t)
-		}
 		return done, nil
 	case "CLEAN_VERSION_MISMATCH", "VERSION_MISMATCH":
 		r.push(fire(metal.EventResume), task{Do: "ramdisk-steps", Args: metal.ToJSON(kind)}, task{Do: "agent-step"}, fire(metal.EventWait), t)
@@ -146,27 +156,42 @@ func ramdiskTask(command string, params map[string]any) task {
 	if params == nil {
 		params = map[string]any{}
 	}
-	return task{Do: "ramdisk", Args: metal.ToJSON(map[string]any{"command": command, "params": params})}
+	return task{Do: "ramdisk", Args: metal.ToJSON(plainCall{Command: command, Params: params})}
 }
+
+// plainCall is the argument of such a task.
+type plainCall struct {
+	Command string         `json:"command"`
+	Params  map[string]any `json:"params"`
+}
+
+func callOf(t task) plainCall {
+	var c plainCall
+	_ = t.Args.Decode(&c) // written here
+	return c
+}
+
+// powerOffCall asks the ramdisk to switch its machine off.
+const powerOffCall = "standby.power_off"
 
 func callRamdisk(r *run, t task) (verdict, error) {
-	var a struct {
-		Command string         `json:"command"`
-		Params  map[string]any `json:"params"`
-	}
-	if err := t.Args.Decode(&a); err != nil {
-		return stay, err
-	}
-	return r.askRamdisk(a.Command, a.Params, true)
+	c := callOf(t)
+	return r.askRamdisk(c.Command, c.Params, true)
 }
 
-func called(_ *run, t task, res metal.CommandResult) (verdict, error) {
-	if t.BestEffort {
-		return done, nil
-	}
+// called takes the answer to such a call. All of them may be said twice but the
+// one to go off, after which nobody answers; what is off shows at the BMC.
+func called(r *run, t task, res metal.CommandResult) (verdict, error) {
 	c, err := ramdiskResult(res)
-	if err != nil {
+	switch {
+	case res.ErrorCode == metal.CodeOutcomeUnknown && callOf(t).Command != powerOffCall:
+		return again(r, t, res)
+	case t.BestEffort:
+		return done, nil
+	case err != nil:
 		return stay, err
+	case c.Busy:
+		return afterHeartbeat(r, t)
 	}
 	if c.Command != nil && c.Command.Status == "FAILED" {
 		return stay, fmt.Errorf("%v", errorText(*c.Command))

@@ -118,7 +118,10 @@ func (r *run) takeResult(e metal.InboxEntry) error {
 	r.op.Deadline = nil
 	t := *r.plan.Current
 	a, _ := actions(t.Do)
-	if a.result == nil {
+	switch {
+	case p.Result.ErrorCode == metal.CodeOutcomeUnknown && !a.judges:
+		a.result = again
+	case a.result == nil:
 		a.result = plainResult
 	}
 	v, err := a.result(r, t, p.Result)
@@ -266,6 +269,20 @@ func (r *run) command(req metal.Request, args any, extra time.Duration) (verdict
 		r.wait(timeout)
 	}
 	return stay, nil
+}
+
+// mostRepeats is how often an outcome may be unknown before the agent is taken
+// to be unable to tell any.
+const mostRepeats = 10
+
+// again begins the task anew, its outcome being unknown. That does no harm: an
+// operation names a wanted state and looks before it acts, or only reads.
+func again(r *run, t task, res metal.CommandResult) (verdict, error) {
+	if t.Repeats++; t.Repeats > mostRepeats {
+		return stay, refusal{res}
+	}
+	r.push(t)
+	return done, nil
 }
 
 // plainResult takes a result whose value nobody needs.

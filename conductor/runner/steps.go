@@ -15,9 +15,9 @@ var stepActions = map[string]action{
 	"ramdisk-steps": {start: askSteps, result: stepsCame},
 	"steps":         {start: nextStep},
 	"step-done":     {start: stepDone},
-	"agent-step":    {start: sendStep, result: stepSent},
-	"agent-poll":    {start: awaitStep, signal: pollStep, result: polled},
-	"ramdisk":       {start: callRamdisk, result: called},
+	"agent-step":    {start: sendStep, result: stepSent, judges: true},
+	"agent-poll":    {start: awaitStep, signal: pollStep, result: polled, judges: true},
+	"ramdisk":       {start: callRamdisk, result: called, judges: true},
 }
 
 // The kinds of steps, as arguments of tasks; also the ramdisk's extensions.
@@ -146,8 +146,7 @@ func stepsCame(r *run, t task, res metal.CommandResult) (verdict, error) {
 		return stay, fmt.Errorf("the ramdisk did not tell its steps: %w", err)
 	}
 	if c.Busy || c.Command == nil {
-		r.push(fire(metal.EventWait), task{Do: "await-heartbeat"}, fire(metal.EventResume), t)
-		return done, nil
+		return afterHeartbeat(r, t)
 	}
 	kind := kindName(t.Args)
 	steps, err := flatten(c.Command.Result[kind+"_steps"])
