@@ -1,26 +1,46 @@
 // Package iso reads the ISO 9660 media that emulated machines boot and the
 // config drives that they find, and builds such media as fixtures for tests.
+// The reader is the package's own: sites write their media with a library, and
+// a machine that read them with the same one would agree with its mistakes.
 package iso
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"strings"
-
-	"github.com/diskfs/go-diskfs/filesystem/iso9660"
 )
 
-// systemArea is what comes before the first volume descriptor.
-const systemArea = 16 * 2048
+const (
+	block      = 2048
+	systemArea = 16 * block // what comes before the first volume descriptor
+	maxFolder  = 16 << 20
+	maxFile    = 256 << 20 // of a file that is read whole
+)
+
+// errDamaged is a volume whose records contradict its size or each other.
+var errDamaged = errors.New("the ISO 9660 volume is damaged")
 
 // Medium is one readable volume.
 type Medium struct {
-	fsys   *iso9660.FileSystem
+	r      io.ReaderAt
+	size   int64
 	label  string
+	root   entry
+	susp   bool // has system use entries, and so Rock Ridge names
+	skip   int  // bytes before the first of them in each record
 	closer io.Closer
+}
+
+// entry is one file or folder.
+type entry struct {
+	name   string
+	folder bool
+	start  int64
+	size   int64
 }
 
 // Open reads the volume in the file at name.
@@ -44,21 +64,39 @@ func Open(name string) (*Medium, error) {
 }
 
 // Read reads the volume that r holds.
-func Read(r io.ReaderAt, size int64) (m *Medium, err error) {
-	defer parserPanic(&err)
-	descriptor := make([]byte, 2048)
-	if _, err := r.ReadAt(descriptor, systemArea); err != nil {
+func Read(r io.ReaderAt, size int64) (*Medium, error) {
+	m := &Medium{r: r, size: size}
+	d, err := m.read(systemArea, block)
+	if err != nil {
 		return nil, errors.New("not an ISO 9660 volume: too short")
 	}
-	if descriptor[0] != 1 || string(descriptor[1:6]) != "CD001" {
+	if d[0] != 1 || string(d[1:6]) != "CD001" {
 		return nil, errors.New("not an ISO 9660 volume: no primary volume descriptor")
 	}
-	fsys, err := iso9660.Read(&section{SectionReader: io.NewSectionReader(r, 0, size)}, size, 0, 2048)
-	if err != nil {
-		return nil, fmt.Errorf("reading the ISO 9660 volume: %w", err)
+	if binary.LittleEndian.Uint16(d[128:]) != block {
+		return nil, errors.New("an ISO 9660 volume of unusual block size")
 	}
-	label := strings.TrimRight(string(descriptor[40:72]), " \x00")
-	return &Medium{fsys: fsys, label: label}, nil
+	m.label = strings.TrimRight(string(d[40:72]), " \x00")
+	root, err := m.parse(d[156:190])
+	if err != nil || !root.folder {
+		return nil, errDamaged
+	}
+	m.root = root
+	return m, m.detect()
+}
+
+// detect finds out whether the records carry system use entries: the first one
+// of the root then says so.
+func (m *Medium) detect() error {
+	content, err := m.read(m.root.start, m.root.size)
+	if err != nil || len(content) < 34 || int(content[0]) > len(content) {
+		return errDamaged
+	}
+	use := systemUse(content[:content[0]])
+	if len(use) >= 7 && string(use[:2]) == "SP" && use[4] == 0xbe && use[5] == 0xef {
+		m.susp, m.skip = true, int(use[6])
+	}
+	return nil
 }
 
 // Close lets go of the file that Open opened.
@@ -73,49 +111,83 @@ func (m *Medium) Close() error {
 func (m *Medium) Label() string { return m.label }
 
 // ReadFile is the content of the file at name, with or without a leading slash.
-func (m *Medium) ReadFile(name string) (content []byte, err error) {
-	defer parserPanic(&err)
-	content, err = m.fsys.ReadFile(clean(name))
+func (m *Medium) ReadFile(name string) ([]byte, error) {
+	e, err := m.find(name)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s on the medium: %w", name, err)
+		return nil, err
 	}
-	return content, nil
+	if e.folder || e.size > maxFile {
+		return nil, fmt.Errorf("%s on the medium is no file to read whole", name)
+	}
+	return m.read(e.start, e.size)
 }
 
 // Size is the length of the file at name, 0 when there is none.
-func (m *Medium) Size(name string) (size int64) {
-	var err error
-	defer parserPanic(&err)
-	st, err := m.fsys.Stat(clean(name))
-	if err != nil || st.IsDir() {
+func (m *Medium) Size(name string) int64 {
+	e, err := m.find(name)
+	if err != nil || e.folder {
 		return 0
 	}
-	return st.Size()
+	return e.size
 }
 
 // Files lists the names of the plain files in a folder.
-func (m *Medium) Files(dir string) (names []string, err error) {
-	defer parserPanic(&err)
-	entries, err := m.fsys.ReadDir(clean(dir))
+func (m *Medium) Files(dir string) ([]string, error) {
+	e, err := m.find(dir)
 	if err != nil {
-		return nil, fmt.Errorf("listing %s on the medium: %w", dir, err)
+		return nil, err
 	}
+	entries, err := m.list(e)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
 	for _, e := range entries {
-		if !e.IsDir() {
-			names = append(names, path.Join(dir, e.Name()))
+		if !e.folder {
+			names = append(names, path.Join(dir, e.name))
 		}
 	}
 	return names, nil
+}
+
+// find walks from the root. Plain ISO 9660 names are compared without regard
+// to case: they know only capitals.
+func (m *Medium) find(name string) (entry, error) {
+	at := m.root
+	for part := range strings.SplitSeq(clean(name), "/") {
+		if part == "" {
+			continue
+		}
+		entries, err := m.list(at)
+		if err != nil {
+			return entry{}, err
+		}
+		found := false
+		for _, e := range entries {
+			if e.name == part || (!m.susp && strings.EqualFold(e.name, part)) {
+				at, found = e, true
+				break
+			}
+		}
+		if !found {
+			return entry{}, fmt.Errorf("there is no %s on the medium", name)
+		}
+	}
+	return at, nil
 }
 
 func clean(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+name), "/")
 }
 
-// parserPanic turns a panic of the volume parser, which trusts the offsets on
-// the medium, into an error: media come from anywhere.
-func parserPanic(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("the ISO 9660 volume is damaged: %v", r)
+// read gives n bytes from off on, which must lie within the volume.
+func (m *Medium) read(off, n int64) ([]byte, error) {
+	if off < 0 || n < 0 || off+n > m.size {
+		return nil, errDamaged
 	}
+	b := make([]byte, n)
+	if _, err := m.r.ReadAt(b, off); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading the medium: %w", err)
+	}
+	return b, nil
 }
