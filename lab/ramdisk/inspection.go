@@ -54,7 +54,7 @@ func (a *agent) post(ctx context.Context, targets []string, body map[string]any)
 		if err == nil {
 			return nil
 		}
-		early := status(err) == http.StatusNotFound && time.Since(a.started) < a.Timing.EarlyFor
+		early := time.Since(a.started) < a.Timing.EarlyFor && (passing(err) || status(err) == http.StatusNotFound)
 		if !early {
 			left--
 			pause *= 2

@@ -50,9 +50,10 @@ type Timing struct {
 	RetryAfterError   time.Duration // after a failed call, up to twice this; 0: 5 s
 	LookupTimeout     time.Duration // how long a lookup is tried; 0: 600 s
 	RequestTimeout    time.Duration // of one call; 0: 30 s
-	// EarlyFor is how long "not found" is no final answer to the inventory: an
-	// emulated machine boots faster than the control plane's record of it
-	// settles. 0 is the real agent's way, to give up at once.
+	// EarlyFor is how long "not found" and no answer at all are nothing final
+	// for the inventory: an emulated machine boots faster than the control
+	// plane's record of it settles, and tries faster than one starts again. 0 is
+	// the real agent's way, which ends with a few attempts.
 	EarlyFor time.Duration
 }
 
