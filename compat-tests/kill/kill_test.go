@@ -2,6 +2,7 @@ package kill
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -71,8 +72,12 @@ func startFleet(t *testing.T, p *plane.Plane, s *servers, group string) *fleet {
 		})
 	}
 	t.Cleanup(func() {
+		failed := t.Failed()
 		cancel()
 		f.work.Wait()
+		if failed {
+			t.Logf("the clients saw: %v", errors.Join(f.errs...))
+		}
 	})
 	return f
 }
