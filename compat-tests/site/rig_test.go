@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"ferrule/compat-tests/plane"
 	"ferrule/lab"
+	"ferrule/lab/event"
 	"ferrule/lab/image"
 	"ferrule/lab/ramdisk"
 	"ferrule/lab/redfish"
@@ -136,6 +138,16 @@ func (r *rig) rested(node string) map[string]any {
 		return n["target_provision_state"] == nil && n["reservation"] == nil
 	})
 	return n
+}
+
+// awaitStep waits until the ramdisk has been given a step.
+func awaitStep(t *testing.T, s *lab.Server, step string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := s.Wait(ctx, 0, event.Is(event.CommandStarted, "step", step)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func setFaults(t *testing.T, s *lab.Server, f redfish.Faults) {

@@ -1,0 +1,320 @@
+package site_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ferrule/compat-tests/env"
+	"ferrule/compat-tests/plane"
+	"ferrule/lab"
+	"ferrule/lab/iso"
+	"ferrule/lab/redfish"
+)
+
+// The canaries are random letters and digits; what surrounds them in a password
+// is what encodings change.
+func canary() string { return rand.Text() }
+
+// secretRun is a run of which everything is kept that could hold a credential.
+type secretRun struct {
+	*rig
+	tap       *tap
+	answers   *answers
+	database  string // PostgreSQL's URL; "" for SQLite
+	processes *watched
+	needles   []needle
+	account   needle
+	tokens    []string
+	hidden    string // in the last config drive
+}
+
+func TestNoCredentialLiesAbout(t *testing.T) {
+	if testing.Short() {
+		return // runs the program
+	}
+	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		r := leadSecretLives(t, "")
+		if len(searchFolder(t, r.DataDir, []needle{r.account}, nil)) == 0 {
+			t.Error("the database does not name the BMC's account")
+		}
+		r.searchAll("at the end")
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		r := leadSecretLives(t, env.Postgres(t))
+		r.searchAll("at the end")
+		r.searchDatabaseFiles()
+	})
+}
+
+// leadSecretLives takes two nodes through their life; the second one gets its
+// config drive ready made, and a wrong password first.
+func leadSecretLives(t *testing.T, database string) *secretRun {
+	t.Helper()
+	password := "p+/ " + canary() + "&=\"<é"
+	username := "u-" + canary()
+	r := &secretRun{tap: newTap(t), account: newNeedle("the account", username), database: database}
+	r.rig = emulate(t, lab.Config{Servers: 2, Username: username, Password: password})
+	args := r.tap.link(t)
+	if database != "" {
+		args = append(args, "--set", "store.connection="+database)
+	}
+	r.Plane = plane.New(t, plane.Options{Config: "[DEFAULT]\ndebug = True\n", Args: args})
+	r.Launch()
+	r.processes = watchProcesses(t, r.PID())
+	r.AwaitReady()
+	r.answers = keepAnswers(t, r.URL)
+	r.URL = r.answers.server.URL
+	r.needle("the BMC's password", strings.Trim(password, "p+/ &=\"<é"))
+
+	first, second := r.enrol(r.server(0), nil), r.enrol(r.server(1), nil)
+	r.tryWrongPassword(second, password)
+	for i, node := range []string{first, second} {
+		r.lead(node, r.server(i), i == 1)
+	}
+	for i := range 2 {
+		checkLogins(t, r.server(i), username, password)
+	}
+	if len(r.tokens) < 6 {
+		t.Errorf("%d tokens were seen: fewer than the boots of ramdisks", len(r.tokens))
+	}
+	return r
+}
+
+func (r *secretRun) needle(name, secret string) {
+	r.t.Helper()
+	if len(secret) < 20 {
+		r.t.Fatalf("the canary for %s is cut short: %d letters", name, len(secret))
+	}
+	r.needles = append(r.needles, newNeedle(name, secret))
+}
+
+func (r *secretRun) tryWrongPassword(node, right string) {
+	r.t.Helper()
+	wrong := canary()
+	r.needle("the wrong password", wrong)
+	r.patch(node, "/driver_info/redfish_password", wrong)
+	r.Provision(node, "manage", nil)
+	failed := r.rested(node)
+	if said, _ := failed["last_error"].(string); !strings.Contains(said, "rejected the credentials") {
+		r.t.Errorf("a wrong password: %v", failed["last_error"])
+	}
+	r.patch(node, "/driver_info/redfish_password", right)
+}
+
+// lead takes a node through its life and searches on the way.
+func (r *secretRun) lead(node string, s *lab.Server, readyMade bool) {
+	r.t.Helper()
+	r.verb(node, "manage", "manageable", nil)
+	r.verb(node, "inspect", "manageable", nil)
+	r.noteToken(s)
+	r.verb(node, "provide", "available", nil)
+	r.noteToken(s)
+	r.setImage(node)
+	s.SetStepFaults(map[string]lab.StepFault{"write_image": {Hold: true}})
+	r.Provision(node, "active", r.drive(node, readyMade))
+	awaitStep(r.t, s, "write_image")
+	r.noteToken(s)
+	r.readAll(node)
+	r.checkMedia(true)
+	r.searchAll("while the image is written")
+	s.SetStepFaults(nil)
+	r.rest(node, "active")
+	if got := s.Machine.Snapshot().ConfigDrive["openstack/latest/user_data"]; !strings.Contains(got, r.hidden) {
+		r.t.Errorf("the config drive did not arrive: %q", got)
+	}
+	r.checkMedia(false)
+	r.readAll(node)
+	r.verb(node, "deleted", "available", nil)
+	r.noteToken(s)
+	r.checkMedia(false)
+	r.readAll(node)
+	if !readyMade { // the other stays, so that there is something to search
+		r.verb(node, "manage", "manageable", nil)
+		r.Must(http.MethodDelete, "/v1/nodes/"+node, nil)
+	}
+}
+
+// noteToken takes the token that the machine was last booted with.
+func (r *secretRun) noteToken(s *lab.Server) {
+	r.t.Helper()
+	for word := range strings.FieldsSeq(s.Machine.KernelLine()) {
+		if token, ok := strings.CutPrefix(word, "ipa-agent-token="); ok {
+			if !slices.Contains(r.tokens, token) {
+				r.tokens = append(r.tokens, token)
+				r.needle("a ramdisk's token", token)
+			}
+			return
+		}
+	}
+	r.t.Error("the machine was booted without a token")
+}
+
+// drive is a config drive with a canary in its user data: described, or as
+// the packed image that clients make.
+func (r *secretRun) drive(node string, readyMade bool) map[string]any {
+	r.t.Helper()
+	hidden := canary()
+	r.hidden = hidden
+	r.needle("the config drive", hidden)
+	described := drive(node, "#cloud-config\npassword: "+hidden+"\n")
+	if !readyMade {
+		return described
+	}
+	volume, err := iso.Build("config-2", map[string][]byte{
+		"openstack/latest/meta_data.json": []byte(`{"uuid":"` + node + `"}`),
+		"openstack/latest/user_data":      []byte("#cloud-config\npassword: " + hidden + "\n"),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(volume); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	text := base64.StdEncoding.EncodeToString(packed.Bytes())
+	r.needle("the packed config drive", text[len(text)/2:len(text)/2+40])
+	return map[string]any{"configdrive": text}
+}
+
+// readAll asks everything that could tell of the node.
+func (r *secretRun) readAll(node string) {
+	r.t.Helper()
+	for _, path := range []string{
+		"/v1/nodes/" + node, "/v1/nodes/detail", "/v1/nodes?fields=uuid,driver_info,instance_info,driver_internal_info",
+		"/v1/nodes/" + node + "/states", "/v1/nodes/" + node + "/validate", "/v1/nodes/" + node + "/history",
+		"/v1/nodes/" + node + "/inventory", "/v1/ports/detail", "/v1/drivers/redfish/properties", "/v1/conductors",
+		"/v1/lookup?node_uuid=" + node, "/ferrule/v1/agents", "/ferrule/v1/sites", "/metrics", "/readyz",
+	} {
+		r.Call(http.MethodGet, path, nil)
+	}
+}
+
+// checkMedia looks at what the agent serves: only while a ramdisk runs, and
+// for nobody else's eyes.
+func (r *secretRun) checkMedia(wanted bool) {
+	r.t.Helper()
+	folder := filepath.Join(r.DataDir, "agent", "media", "published")
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if wanted != (len(entries) > 0) {
+		r.t.Errorf("%d media are served, some wanted: %v", len(entries), wanted)
+	}
+	token := false
+	for _, e := range entries {
+		path := filepath.Join(folder, e.Name())
+		info, err := os.Stat(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			r.t.Errorf("the medium %s has mode %s", e.Name(), info.Mode())
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		token = token || bytes.Contains(content, []byte(r.tokens[len(r.tokens)-1]))
+	}
+	if wanted && !token {
+		r.t.Error("the medium that is served does not hold the token: the check is of the wrong one")
+	}
+}
+
+// searchAll looks into everything that the run has left so far.
+func (r *secretRun) searchAll(when string) {
+	r.t.Helper()
+	isMedium := func(path string) bool {
+		return strings.HasPrefix(path, filepath.Join(r.DataDir, "agent", "media", "published"))
+	}
+	run := filepath.Dir(r.Log)
+	found := searchFolder(r.t, run, r.needles, isMedium)
+	// The name of the account is none of the secrets: where it is not found,
+	// the search is of the wrong places.
+	if len(search(r.answers.all(), []needle{r.account})) == 0 {
+		r.t.Error("the answers of the API do not name the BMC's account")
+	}
+	for name, data := range map[string][]byte{"answers of the API": r.answers.all(), "the link": r.tap.passed()} {
+		if len(data) < 10_000 {
+			r.t.Errorf("%s: only %d bytes were kept", name, len(data))
+		}
+		for _, there := range search(data, r.needles) {
+			found = append(found, name+": "+there)
+		}
+	}
+	if r.database != "" {
+		found = append(found, r.searchDump()...)
+	}
+	if when == "at the end" {
+		processes := r.processes.end()
+		if !bytes.Contains(processes, []byte(r.DataDir)) {
+			r.t.Error("the processes were not looked at")
+		}
+		for _, there := range search(processes, r.needles) {
+			found = append(found, "a process's arguments or environment: "+there)
+		}
+		r.Stop()
+		found = append(found, searchFolder(r.t, run, r.needles, nil)...)
+	}
+	for _, there := range found {
+		r.t.Errorf("%s, in %s", when, there)
+	}
+}
+
+// searchDump looks into what a backup of the PostgreSQL database holds.
+func (r *secretRun) searchDump() (found []string) {
+	r.t.Helper()
+	dump, err := exec.CommandContext(r.t.Context(), "pg_dump", r.database).Output()
+	if err != nil || len(search(dump, []needle{r.account})) == 0 {
+		r.t.Errorf("pg_dump: %v; %d bytes, which do not name the BMC's account", err, len(dump))
+	}
+	for _, there := range search(dump, r.needles) {
+		found = append(found, "a dump of the database: "+there)
+	}
+	return found
+}
+
+// searchDatabaseFiles looks into PostgreSQL's own files, the log of its writes
+// among them.
+func (r *secretRun) searchDatabaseFiles() {
+	r.t.Helper()
+	u, err := url.Parse(r.database)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, there := range searchFolder(r.t, filepath.Join(u.Query().Get("host"), "data"), r.needles, nil) {
+		r.t.Errorf("in the database's files, %s", there)
+	}
+}
+
+// checkLogins sees that the BMC was given the right account.
+func checkLogins(t *testing.T, s *lab.Server, username, password string) {
+	t.Helper()
+	sum := sha256.Sum256([]byte(password))
+	right := func(l redfish.Login) bool {
+		return l.Right && l.Username == username && l.PasswordSHA256 == hex.EncodeToString(sum[:])
+	}
+	if logins := s.BMC.Observed().Logins; !slices.ContainsFunc(logins, right) {
+		t.Errorf("the BMC of %s was not given its password: %+v", s.Name, logins)
+	}
+}
