@@ -11,7 +11,9 @@ import (
 // children are left out unless they are asked for.
 type NodeQuery struct {
 	Page
-	Columns []string // which of Ironic's fields to read; nil: all
+	// Columns are which of Ironic's fields to read, and the UUID; nil is all. A
+	// field that is no column, such as links, is let be.
+	Columns []string
 
 	UUIDs           []string
 	ChassisUUID     *string
@@ -56,7 +58,8 @@ var nodeKeys = func() sortable {
 
 // Nodes lists nodes.
 func (r reads) Nodes(ctx context.Context, q NodeQuery) ([]metal.Node, error) {
-	f := selectFrom(r, nodes, q.Columns)
+	columns := nodes.only(q.Columns)
+	f := selectFrom(r, nodes, columns)
 	f.among("uuid", q.UUIDs)
 	f.equal("chassis_uuid", q.ChassisUUID)
 	f.equal("instance_uuid", q.InstanceUUID)
@@ -86,7 +89,7 @@ func (r reads) Nodes(ctx context.Context, q NodeQuery) ([]metal.Node, error) {
 	if err := page(ctx, r, f, q.Page, nodes, nodeKeys, nodeNotFound); err != nil {
 		return nil, failed(err, "list nodes")
 	}
-	list, err := nodes.find(ctx, r.c, f.q, q.Columns)
+	list, err := nodes.find(ctx, r.c, f.q, columns)
 	return list, failed(err, "list nodes")
 }
 

@@ -111,7 +111,7 @@ func TestEachFilterFindsItsNodes(t *testing.T) {
 func TestAListReadsTheColumnsThatItIsAskedFor(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		n := storetest.Node(t, s, func(n *metal.Node) { n.Name, n.Extra = ptr("n"), `{"a":1}` })
-		got, err := s.Nodes(t.Context(), store.NodeQuery{Columns: []string{"name", "uuid", "provision_state", "maintenance"}})
+		got, err := s.Nodes(t.Context(), store.NodeQuery{Columns: []string{"name", "links", "provision_state", "maintenance"}})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("got %d nodes, %v", len(got), err)
 		}

@@ -291,11 +291,19 @@ func updateNode(ctx context.Context, c conn, n *metal.Node, columns []string) (i
 	}
 	var set []string
 	var args []any
+	known := 0
 	for _, f := range nodes.fields(n) {
-		if !f.fixed && (f.column == "updated_at" || slices.Contains(columns, f.column)) {
+		named := !f.fixed && slices.Contains(columns, f.column)
+		if named {
+			known++
+		}
+		if named || f.column == "updated_at" {
 			set = append(set, f.column+" = ?")
 			args = append(args, f.at)
 		}
+	}
+	if known != len(columns) {
+		return 0, fmt.Errorf("store: of the columns %v some cannot be written", columns)
 	}
 	return c.exec(ctx, "UPDATE nodes SET "+strings.Join(set, ", ")+tail, append(args, &n.UUID, &n.Version)...)
 }

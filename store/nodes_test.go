@@ -251,6 +251,11 @@ func TestATouchWritesOnlyItsColumns(t *testing.T) {
 		if got.DriverInternalInfo != n.DriverInternalInfo || got.Description != nil || got.Version != n.Version {
 			t.Errorf("got %q, %v, version %d", got.DriverInternalInfo, got.Description, got.Version)
 		}
+		for _, columns := range [][]string{nil, {"wake"}, {"uuid"}, {"description", "links"}} {
+			if err := s.TouchNode(t.Context(), &n, columns...); err == nil {
+				t.Errorf("columns %v were taken", columns)
+			}
+		}
 	})
 }
 

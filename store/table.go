@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -58,6 +59,21 @@ func (t *table[T]) list(ctx context.Context, c conn, tail string, args ...any) (
 		return nil, err
 	}
 	return t.scan(rows, nil)
+}
+
+// only is those of columns that the table has, with the UUID, in its own order;
+// nil is all.
+func (t *table[T]) only(columns []string) []string {
+	if columns == nil {
+		return nil
+	}
+	var have []string
+	for _, f := range t.fields(new(T)) {
+		if f.column == "uuid" || slices.Contains(columns, f.column) {
+			have = append(have, f.column)
+		}
+	}
+	return have
 }
 
 // find runs a query that was put together from filters. Its text is not like

@@ -63,6 +63,37 @@ func TestAPanicEndsTheTransaction(t *testing.T) {
 	})
 }
 
+func TestACallerWhoGivesUpLeavesTheStoreAsItWas(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		n := storetest.Node(t, s, nil)
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+				locked, err := tx.LockNode(ctx, n.UUID)
+				if err != nil {
+					return err
+				}
+				locked.Description = ptr("given up")
+				if err := tx.UpdateNode(ctx, locked); err != nil {
+					return err
+				}
+				cancel()
+				return nil
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		}
+		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			locked, err := tx.LockNode(ctx, n.UUID)
+			if err == nil && locked.Description != nil {
+				t.Errorf("the node has %q", *locked.Description)
+			}
+			return err
+		})
+	})
+}
+
 func TestAWriteWithinAWriteIsAnErrorAndNoDeadlock(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		err := s.Write(t.Context(), func(ctx context.Context, _ *store.Tx) error {
