@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Values are credentials or a target: texts, booleans, numbers, nil, lists and
+// objects by name.
+type Values map[string]any
+
+// text is a value as Python's str() writes it: rules compare texts.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return string(appendRepr(nil, v))
+}
+
+// appendRepr appends a value as Python's repr() writes it.
+func appendRepr(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "None"...)
+	case bool:
+		if v {
+			return append(b, "True"...)
+		}
+		return append(b, "False"...)
+	case string:
+		return appendQuoted(b, v)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		return appendFloat(b, v)
+	case []string:
+		return appendList(b, v)
+	case []any:
+		return appendList(b, v)
+	case map[string]any:
+		return appendObject(b, v)
+	case Values:
+		return appendObject(b, v)
+	}
+	return fmt.Append(b, v)
+}
+
+func appendList[T any](b []byte, list []T) []byte {
+	b = append(b, '[')
+	for i, item := range list {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendRepr(b, item)
+	}
+	return append(b, ']')
+}
+
+// appendObject writes the keys in order; Python keeps the order in which they
+// were put in, which is no part of a value here.
+func appendObject(b []byte, object map[string]any) []byte {
+	keys := make([]string, 0, len(object))
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	b = append(b, '{')
+	for i, key := range keys {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(appendQuoted(b, key), ": "...)
+		b = appendRepr(b, object[key])
+	}
+	return append(b, '}')
+}
+
+// appendFloat writes the shortest digits that give the number back, with an
+// exponent where Python has one.
+func appendFloat(b []byte, f float64) []byte {
+	digits := strconv.FormatFloat(f, 'e', -1, 64)
+	switch digits {
+	case "NaN":
+		return append(b, "nan"...)
+	case "+Inf":
+		return append(b, "inf"...)
+	case "-Inf":
+		return append(b, "-inf"...)
+	}
+	_, power, _ := strings.Cut(digits, "e")
+	exponent, _ := strconv.Atoi(power)
+	if exponent < -4 || exponent >= 16 {
+		return append(b, digits...)
+	}
+	plain := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(plain, ".") {
+		plain += ".0"
+	}
+	return append(b, plain...)
+}
+
+// appendQuoted appends a text as Python quotes it: in single quotes unless it
+// holds some and no double ones.
+func appendQuoted(b []byte, s string) []byte {
+	quote := byte('\'')
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	b = append(b, quote)
+	for _, r := range s {
+		switch {
+		case r == '\\' || r == rune(quote):
+			b = append(b, '\\', byte(r))
+		case r == '\n':
+			b = append(b, `\n`...)
+		case r == '\r':
+			b = append(b, `\r`...)
+		case r == '\t':
+			b = append(b, `\t`...)
+		case r == ' ' || unicode.IsPrint(r):
+			b = append(b, string(r)...)
+		case r < 0x100:
+			b = fmt.Appendf(b, `\x%02x`, r)
+		case r < 0x10000:
+			b = fmt.Appendf(b, `\u%04x`, r)
+		default:
+			b = fmt.Appendf(b, `\U%08x`, r)
+		}
+	}
+	return append(b, quote)
+}
