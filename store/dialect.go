@@ -84,10 +84,10 @@ func (d *dialect) text(t string) string {
 }
 
 func openDatabase(ctx context.Context, dsn string) (*database, error) {
-	scheme, _, _ := strings.Cut(dsn, "://")
+	scheme, path, _ := strings.Cut(dsn, "://")
 	switch scheme {
 	case "sqlite":
-		return openSQLite(ctx, dsn)
+		return openSQLite(ctx, path)
 	case "postgresql", "postgres":
 		return openPostgres(ctx, dsn)
 	}
@@ -98,15 +98,15 @@ func openDatabase(ctx context.Context, dsn string) (*database, error) {
 // one writing connection, whose transactions take the lock at once. Readers
 // work beside it on the write-ahead log. synchronous(FULL): what was accepted
 // survives a power cut, not only a kill; it costs one fsync a commit.
-func openSQLite(ctx context.Context, dsn string) (*database, error) {
-	u, err := url.Parse(dsn)
-	if err != nil || u.Host != "" || !filepath.IsAbs(u.Path) {
+func openSQLite(ctx context.Context, path string) (*database, error) {
+	if !filepath.IsAbs(path) {
 		return nil, errors.New("open database: want sqlite:///absolute/path")
 	}
-	if err := os.MkdirAll(filepath.Dir(u.Path), 0o700); err != nil {
+	path = filepath.Clean(path) // the four slashes of SQLAlchemy are as good
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	f, err := os.OpenFile(u.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -121,14 +121,14 @@ func openSQLite(ctx context.Context, dsn string) (*database, error) {
 		written: newStatements(), read: newStatements(),
 	}
 	pragmas := []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"}
-	if db.writer, err = sqliteConnections(u.Path, pragmas, 1); err != nil {
+	if db.writer, err = sqliteConnections(path, pragmas, 1); err != nil {
 		return nil, err
 	}
 	if err := db.writer.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.writer.Close())
 	}
 	readers := max(4, runtime.GOMAXPROCS(0))
-	if db.reader, err = sqliteConnections(u.Path, append(pragmas, "query_only(1)"), readers); err != nil {
+	if db.reader, err = sqliteConnections(path, append(pragmas, "query_only(1)"), readers); err != nil {
 		return nil, errors.Join(err, db.writer.Close())
 	}
 	return db, nil

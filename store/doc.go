@@ -24,6 +24,10 @@
 // is no longer current) and Invalid (text with NUL or invalid UTF-8, which
 // never reaches SQL).
 //
+// Statements of a fixed text are written out and prepared once; lists are put
+// together by bun from their filters. How a record lies in its table is said in
+// one place each, the list of its fields, for reading and writing alike.
+//
 // # Events and jobs
 //
 // Tx.Post writes an event to a node's inbox and, only where the node's wake

@@ -58,6 +58,7 @@ const (
 	jobTimeout    = 10 * time.Second
 	rescueAfter   = 15 * time.Second
 	retryAfter    = time.Second
+	rescueEvery   = 2 * time.Second // by each process; River's own comes twice a minute, and only where it leads
 	keepCompleted = 5 * time.Minute
 	attempts      = math.MaxInt16 // what the queue's column holds
 	fetchCooldown = 5 * time.Millisecond
@@ -156,7 +157,7 @@ type Workers interface {
 }
 
 var (
-	_ Workers = (*river.Client[*sql.Tx])(nil)
+	_ Workers = (*oneOfMany)(nil)
 	_ Workers = soleOwner{}
 )
 
@@ -173,7 +174,7 @@ func (s *Store) Workers(cfg WorkersConfig) (Workers, error) {
 		if err != nil {
 			return nil, fmt.Errorf("prepare job workers: %w", err)
 		}
-		return c, nil
+		return &oneOfMany{Client: c, store: s}, nil
 	}
 	c, err := river.NewClient(quietSQLite{riversqlite.New(s.db.writer), s.hub}, rc)
 	if err != nil {

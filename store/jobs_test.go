@@ -30,6 +30,46 @@ func TestAJobThatAKilledProcessHadBegunGoesOnAtTheNextStart(t *testing.T) {
 	work(t, s, 1).wait(t, 5*time.Second) // a rescue would take fifteen
 }
 
+func TestAJobThatAnotherProcessHadBegunWhenItDiedIsTakenUp(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		return
+	}
+	dsn := env.Postgres(t)
+	s := storetest.Open(t, dsn+"&pool_max_conns=6")
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	n := storetest.Node(t, s, nil)
+	a := work(t, s, 2)
+	post(t, s, n.UUID, `"mine"`)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	limit := time.After(20 * time.Second)
+	changed := func(text string) bool {
+		done, err := db.ExecContext(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := done.RowsAffected()
+		return err == nil && n == 1
+	}
+	for !changed("UPDATE nodes SET wake = TRUE WHERE EXISTS (SELECT 1 FROM river_job WHERE state = 'completed' AND kind = 'advance')") {
+		select {
+		case <-limit:
+			t.Fatal("the first job did not end")
+		case <-again.C:
+		}
+	}
+	post(t, s, n.UUID, `"begun elsewhere"`) // makes no job, for the node is awake
+	if !changed("UPDATE river_job SET state = 'running', finalized_at = NULL, attempted_at = now() - interval '1 minute' WHERE kind = 'advance'") {
+		t.Fatal("there is more than one job")
+	}
+	a.wait(t, 20*time.Second) // River itself looks twice a minute
+}
+
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

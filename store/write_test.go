@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -160,5 +162,17 @@ func TestAnAddressThatCannotBeOpenedIsExplainedWithoutItsPassword(t *testing.T) 
 		if strings.Contains(err.Error(), "obviously-fake-8f2c") {
 			t.Errorf("%q: %v", dsn, err)
 		}
+	}
+}
+
+func TestAnyPathWillDo(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "a b?c=1&%41#d", "deeper")
+	path := filepath.Join(folder, "nodes.db")
+	s := storetest.Open(t, "sqlite:///"+path)
+	storetest.Node(t, s, nil)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v; want a file for its owner alone", info, err)
 	}
 }

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// oneOfMany works the jobs of a PostgreSQL queue beside other processes, and
+// takes up what one of them had begun when it died.
+type oneOfMany struct {
+	*river.Client[pgx.Tx]
+	store *Store
+
+	end     context.CancelFunc
+	rescues sync.WaitGroup
+}
+
+// Start begins to work jobs.
+func (o *oneOfMany) Start(ctx context.Context) error {
+	if err := o.Client.Start(ctx); err != nil {
+		return err
+	}
+	ctx, o.end = context.WithCancel(ctx)
+	o.rescues.Go(func() { o.rescue(ctx) })
+	return nil
+}
+
+// Stop fetches no more and waits for the jobs under way.
+func (o *oneOfMany) Stop(ctx context.Context) error {
+	o.endRescues()
+	return o.Client.Stop(ctx)
+}
+
+// StopAndCancel also cancels them.
+func (o *oneOfMany) StopAndCancel(ctx context.Context) error {
+	o.endRescues()
+	return o.Client.StopAndCancel(ctx)
+}
+
+func (o *oneOfMany) endRescues() {
+	if o.end != nil {
+		o.end()
+		o.rescues.Wait()
+	}
+}
+
+func (o *oneOfMany) rescue(ctx context.Context) {
+	tick := time.NewTicker(rescueEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		n, err := o.store.freeStuckJobs(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			o.store.logger.ErrorContext(ctx, "jobs of dead processes could not be taken up", "error", err)
+		case n > 0:
+			o.store.logger.WarnContext(ctx, "took up jobs of a process that died", "jobs", n)
+		}
+	}
+}
+
+// freeStuckJobs lets go of jobs that have run for longer than any may.
+func (s *Store) freeStuckJobs(ctx context.Context) (int64, error) {
+	done, err := s.db.pool.Exec(ctx,
+		"UPDATE river_job SET state = 'available' WHERE state = 'running' AND attempted_at < now() - $1::interval", rescueAfter)
+	if err != nil {
+		return 0, fmt.Errorf("free stuck jobs: %w", err)
+	}
+	return done.RowsAffected(), nil
+}
