@@ -88,7 +88,7 @@ func TestNodesArriveAfterKillsOfTheirAgent(t *testing.T) {
 	}
 	a.Launch()
 	for range killsOfAgent {
-		killOneOf(t, choose, p, a)
+		killSome(t, choose, p, a)
 		f.check()
 	}
 	f.arrive()
@@ -97,24 +97,26 @@ func TestNodesArriveAfterKillsOfTheirAgent(t *testing.T) {
 	judgeDatabase(t, database(t, p.DataDir))
 }
 
-// killOneOf lets the processes run for a while, then kills the first, the
-// second, or both, and starts again what it has killed.
-func killOneOf(t *testing.T, choose *rand.Rand, first, second victim) {
+// killSome lets the processes run for a while, then kills one or two of them,
+// and starts again what it has killed.
+func killSome(t *testing.T, choose *rand.Rand, all ...victim) {
 	t.Helper()
 	timer := time.NewTimer(time.Duration(200+choose.IntN(2000)) * time.Millisecond)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-first.Ended():
-		t.Fatal("it ended by itself")
-	case <-second.Ended():
-		t.Fatal("it ended by itself")
+	<-timer.C
+	for i, v := range all {
+		select {
+		case <-v.Ended():
+			t.Fatalf("process %d of %d ended by itself", i+1, len(all))
+		default:
+		}
 	}
-	which := [][]victim{{first}, {second}, {first, second}}[choose.IntN(3)]
-	for _, v := range which {
+	choose.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	some := all[:1+choose.IntN(2)]
+	for _, v := range some {
 		v.Kill()
 	}
-	for _, v := range which {
+	for _, v := range some {
 		v.Launch()
 	}
 }

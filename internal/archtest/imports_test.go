@@ -53,7 +53,7 @@ var onlyIn = []struct {
 	{"github.com/bmc-toolbox/bmclib", "drivers", "vendors' ways outside Redfish stay with the drivers"},
 	{"github.com/go-jose/go-jose", "trust", "every signature and seal is made and checked in one place"},
 	{"github.com/uptrace/bun", "store", "one code path to two engines"},
-	{"github.com/jackc/pgx", "store", "dialect differences live in the store"},
+	{"github.com/jackc/pgx", "store compat-tests", "dialect differences live in the store; tests look at what a process has left behind"},
 	{"modernc.org/sqlite", "store compat-tests", "dialect differences live in the store; tests look at what a process has left behind"},
 	{"github.com/riverqueue/river", "store conductor cmd", "inserted in the store's transaction, worked by the conductor"},
 	{"github.com/gophercloud/gophercloud", "api/auth conductor cmd compat-tests", "Keystone, Neutron and Glance, and the demo's client"},
