@@ -254,13 +254,13 @@ CREATE TABLE agents (
 CREATE INDEX agents_site ON agents (site, created_at);
 
 -- Certificates in force, in the order in which they were issued.
-CREATE TABLE agent_certificates (
+CREATE TABLE agent_keys (
     id         BIGINT NOT NULL PRIMARY KEY,
     agent_id   ctext  NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
-    serial     ctext  NOT NULL,
+    key_hash   ctext  NOT NULL,
     created_at BIGINT NOT NULL
 );
-CREATE UNIQUE INDEX agent_certificates_serial ON agent_certificates (agent_id, serial);
+CREATE UNIQUE INDEX agent_keys_hash ON agent_keys (agent_id, key_hash);
 
 CREATE TABLE join_codes (
     id          ctext  NOT NULL PRIMARY KEY,

@@ -140,7 +140,7 @@ func (tx *Tx) EndSession(ctx context.Context, id, sessionID string) (bool, error
 	return n == 1, failed(err, "end session of agent %s", id)
 }
 
-// RevokeAgent ends an agent for good: none of its certificates is in force any
+// RevokeAgent ends an agent for good: none of its keys is in force any
 // more. Its stream is woken to see it.
 func (tx *Tx) RevokeAgent(ctx context.Context, id string) error {
 	n, err := tx.c.exec(ctx, "UPDATE agents SET revoked_at = ?, session_id = '' WHERE id = ?", tx.now(), id)
@@ -148,51 +148,51 @@ func (tx *Tx) RevokeAgent(ctx context.Context, id string) error {
 		return agentNotFound(id)
 	}
 	if err == nil {
-		_, err = tx.c.exec(ctx, "DELETE FROM agent_certificates WHERE agent_id = ?", id)
+		_, err = tx.c.exec(ctx, "DELETE FROM agent_keys WHERE agent_id = ?", id)
 	}
 	tx.wake(AgentTopic(id))
 	return failed(err, "revoke agent %s", id)
 }
 
-type certificate struct {
+type agentKey struct {
 	ID        int64
 	AgentID   string
-	Serial    string
+	KeyHash   string
 	CreatedAt time.Time
 }
 
-var certificates = newTable("agent_certificates", func(c *certificate) []field {
+var agentKeys = newTable("agent_keys", func(k *agentKey) []field {
 	return []field{
-		fixed("id", &c.ID),
-		fixed("agent_id", &c.AgentID),
-		fixed("serial", &c.Serial),
-		col("created_at", instant{&c.CreatedAt}),
+		fixed("id", &k.ID),
+		fixed("agent_id", &k.AgentID),
+		fixed("key_hash", &k.KeyHash),
+		col("created_at", instant{&k.CreatedAt}),
 	}
 })
 
-// Serials lists the agent's certificates in force, oldest first.
-func (r reads) Serials(ctx context.Context, agentID string) ([]string, error) {
-	list, err := certificates.list(ctx, r.c, "WHERE agent_id = ? ORDER BY id", agentID)
-	serials := make([]string, len(list))
+// Keys lists the hashes of the agent's keys in force, oldest first.
+func (r reads) Keys(ctx context.Context, agentID string) ([]string, error) {
+	list, err := agentKeys.list(ctx, r.c, "WHERE agent_id = ? ORDER BY id", agentID)
+	keys := make([]string, len(list))
 	for i, c := range list {
-		serials[i] = c.Serial
+		keys[i] = c.KeyHash
 	}
-	return serials, failed(err, "list certificates of agent %s", agentID)
+	return keys, failed(err, "list keys of agent %s", agentID)
 }
 
-// AddSerial puts another certificate in force beside those that are.
-func (tx *Tx) AddSerial(ctx context.Context, agentID, serial string) error {
+// AddKey puts another key in force beside those that are.
+func (tx *Tx) AddKey(ctx context.Context, agentID, keyHash string) error {
 	if _, err := tx.Agent(ctx, agentID); err != nil {
 		return err
 	}
-	_, err := certificates.insert(ctx, tx.c,
-		&certificate{ID: tx.newID(), AgentID: agentID, Serial: serial, CreatedAt: tx.now()})
-	return failed(err, "add certificate of agent %s", agentID)
+	_, err := agentKeys.insert(ctx, tx.c,
+		&agentKey{ID: tx.newID(), AgentID: agentID, KeyHash: keyHash, CreatedAt: tx.now()})
+	return failed(err, "add key of agent %s", agentID)
 }
 
-// RetireSerialsBefore ends the certificates that were added before this one.
-func (tx *Tx) RetireSerialsBefore(ctx context.Context, agentID, serial string) error {
-	_, err := tx.c.exec(ctx, `DELETE FROM agent_certificates WHERE agent_id = ? AND id <
-		(SELECT id FROM agent_certificates WHERE agent_id = ? AND serial = ?)`, agentID, agentID, serial)
-	return failed(err, "retire certificates of agent %s", agentID)
+// RetireKeysBefore ends the keys that were added before this one.
+func (tx *Tx) RetireKeysBefore(ctx context.Context, agentID, keyHash string) error {
+	_, err := tx.c.exec(ctx, `DELETE FROM agent_keys WHERE agent_id = ? AND id <
+		(SELECT id FROM agent_keys WHERE agent_id = ? AND key_hash = ?)`, agentID, agentID, keyHash)
+	return failed(err, "retire keys of agent %s", agentID)
 }

@@ -163,7 +163,7 @@ func TestTheSameKeyMayJoinAgainAndGetsTheSameAgent(t *testing.T) {
 	})
 }
 
-func TestAnAgentsSessionAndCertificates(t *testing.T) {
+func TestAnAgentsSessionAndKeys(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		joinCode(t, s, "hash", time.Now().Add(time.Hour))
@@ -185,15 +185,15 @@ func TestAnAgentsSessionAndCertificates(t *testing.T) {
 			if mine, err := tx.TouchAgent(ctx, a.ID, "two"); err != nil || !mine {
 				t.Errorf("the session is not alive: %v", err)
 			}
-			for _, serial := range []string{"10", "9", "8"} {
-				if err := tx.AddSerial(ctx, a.ID, serial); err != nil {
+			for _, keyHash := range []string{"10", "9", "8"} {
+				if err := tx.AddKey(ctx, a.ID, keyHash); err != nil {
 					return err
 				}
 			}
-			return tx.RetireSerialsBefore(ctx, a.ID, "9")
+			return tx.RetireKeysBefore(ctx, a.ID, "9")
 		})
-		serials, err := s.Serials(ctx, a.ID)
-		if diff := cmp.Diff([]string{"9", "8"}, serials); err != nil || diff != "" {
+		keys, err := s.Keys(ctx, a.ID)
+		if diff := cmp.Diff([]string{"9", "8"}, keys); err != nil || diff != "" {
 			t.Errorf("%v, -want +got:\n%s", err, diff)
 		}
 		got, err := s.Agent(ctx, a.ID)
@@ -201,11 +201,11 @@ func TestAnAgentsSessionAndCertificates(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.RevokeAgent(ctx, a.ID) })
-		serials, err = s.Serials(ctx, a.ID)
-		if err != nil || len(serials) != 0 {
-			t.Errorf("certificates %v are in force still, %v", serials, err)
+		keys, err = s.Keys(ctx, a.ID)
+		if err != nil || len(keys) != 0 {
+			t.Errorf("keys %v are in force still, %v", keys, err)
 		}
-		err = s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddSerial(ctx, storetest.UUID(), "1") })
+		err = s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddKey(ctx, storetest.UUID(), "1") })
 		wantRefusal(t, err, metal.NotFound, "could not be found")
 	})
 }

@@ -53,12 +53,12 @@ func (l ledger) Join(ctx context.Context, j gateway.Joining) (trust.AgentName, e
 		if err := tx.Join(ctx, j.SecretHash, j.KeyHash, &row); err != nil {
 			return err
 		}
-		keys, err := tx.Serials(ctx, row.ID)
+		keys, err := tx.Keys(ctx, row.ID)
 		switch {
 		case err != nil:
 			return err
 		case len(keys) == 0:
-			return tx.AddSerial(ctx, row.ID, j.KeyHash)
+			return tx.AddKey(ctx, row.ID, j.KeyHash)
 		case !slices.Contains(keys, j.KeyHash):
 			return metal.Errorf(metal.Forbidden, "The join code was used by a key that is no longer in force. Ask for a new one.")
 		}
@@ -76,7 +76,7 @@ func (l ledger) Agent(ctx context.Context, id string) (gateway.Agent, error) {
 	if row.RevokedAt != nil {
 		return gateway.Agent{}, removedBefore(id)
 	}
-	keys, err := l.store.Serials(ctx, id)
+	keys, err := l.store.Keys(ctx, id)
 	return gateway.Agent{Name: trust.AgentName{ID: row.ID, Site: row.Site}, Keys: keys}, err
 }
 
@@ -86,13 +86,13 @@ func removedBefore(id string) error {
 
 // AddKey implements gateway.Agents.
 func (l ledger) AddKey(ctx context.Context, agentID, keyHash string) error {
-	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddSerial(ctx, agentID, keyHash) })
+	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.AddKey(ctx, agentID, keyHash) })
 }
 
 // RetireKeysBefore implements gateway.Agents.
 func (l ledger) RetireKeysBefore(ctx context.Context, agentID, keyHash string) error {
 	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.RetireSerialsBefore(ctx, agentID, keyHash)
+		return tx.RetireKeysBefore(ctx, agentID, keyHash)
 	})
 }
 
