@@ -160,6 +160,7 @@ var Operations = []Operation{
 		{Name: "fields", Kind: ParamList, Min: 77, TooOld: 406},
 	}},
 	{ID: "getDriverProperties", Method: "GET", Path: "/v1/drivers/{driver}/properties", Min: 1, Success: 200},
+	{ID: "getLogicalDiskProperties", Method: "GET", Path: "/v1/drivers/{driver}/raid/logical_disk_properties", Min: 12, Success: 200, TooOld: "fault-406"},
 	{ID: "listConductors", Method: "GET", Path: "/v1/conductors", Min: 49, Success: 200, TooOld: "fault-404", Resource: "Conductor", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},

@@ -64,19 +64,21 @@ func isBcrypt(hash string) bool {
 	return strings.HasPrefix(hash, "$2y$") || strings.HasPrefix(hash, "$2a$") || strings.HasPrefix(hash, "$2b$")
 }
 
-func (b *basic) Authenticate(r *http.Request) (Identity, error) {
+func (b *basic) Authenticate(r *http.Request) (*Identity, error) {
 	user, password, err := credentials(r.Header)
 	if err != nil {
-		return Identity{}, err
+		return nil, err
 	}
 	hash, err := b.hashOf(user)
 	if err != nil {
-		return Identity{}, err
+		return nil, err
 	}
 	if hash == "" || !b.matches(password, hash) {
-		return Identity{}, unauthorized("Incorrect username or password")
+		return nil, unauthorized("Incorrect username or password")
 	}
-	return Identity{User: user}, nil
+	who := claimed(r.Header)
+	who.User, who.UserID = user, user
+	return who, nil
 }
 
 func unauthorized(message string) *Refusal {

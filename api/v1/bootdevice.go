@@ -18,7 +18,7 @@ func (s *Service) getBootDevice(c *call) error {
 		return err
 	}
 	if n.ManagementInterface == "noop" {
-		return c.JSON(http.StatusOK, map[string]any{"boot_device": nil, "persistent": true})
+		return c.JSON(http.StatusOK, map[string]any{"boot_device": "pxe", "persistent": true})
 	}
 	if err := s.waitUntilFree(c.Request().Context(), n.UUID); err != nil {
 		return err

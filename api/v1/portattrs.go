@@ -62,7 +62,7 @@ var portAttributes = map[string]portAttribute{
 			return err
 		},
 	},
-	"name":             portText("name", 255, func(p *metal.Port) **string { return &p.Name }),
+	"name":             portText("name", 0, func(p *metal.Port) **string { return &p.Name }),
 	"description":      portText("description", 255, func(p *metal.Port) **string { return &p.Description }),
 	"vendor":           portText("vendor", 32, func(p *metal.Port) **string { return &p.Vendor }),
 	"category":         portText("category", 80, func(p *metal.Port) **string { return &p.Category }),

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"net/http"
+	"slices"
 
 	"ferrule/metal"
 	"ferrule/openapi"
@@ -149,6 +150,10 @@ func (s *Service) getPort(c *call) error {
 	}
 	fields := detailView(openapi.PortFields, c.version)
 	if names, given := c.query.list("fields"); given {
+		if c.version < 18 {
+			// Not refused like other new fields, only never shown.
+			names = slices.DeleteFunc(names, func(name string) bool { return name == "internal_info" })
+		}
 		if fields, err = selectView(openapi.PortFields, c.version, names); err != nil {
 			return err
 		}

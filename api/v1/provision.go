@@ -249,14 +249,14 @@ func (v *verb) signalAtOnce() error {
 		}
 	}
 	keep := metal.NoState
-	if n.ManualClean() {
+	if n.ManualClean() && n.ProvisionState == metal.CleanWait {
 		keep = metal.Manageable
 	}
 	from := n.ProvisionState
 	if err := metal.Fire(n, event, keep, at); err != nil {
 		return err
 	}
-	if event == metal.EventAbort {
+	if event == metal.EventAbort && from != metal.RescueWait {
 		text := fmt.Sprintf("By request, the operation was aborted in state %s.", from)
 		n.LastError = &text
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -102,6 +103,7 @@ func (s *Service) handlers() map[string]handler {
 		"getPort": s.getPort, "updatePort": s.updatePort, "deletePort": s.deletePort,
 
 		"listDrivers": s.listDrivers, "getDriver": s.getDriver, "getDriverProperties": s.getDriverProperties,
+		"getLogicalDiskProperties": s.getLogicalDiskProperties,
 		"listConductors": s.listConductors, "getConductor": s.getConductor,
 
 		"lookup": s.lookup, "heartbeat": s.heartbeat, "continueInspection": s.continueInspection,
@@ -156,6 +158,8 @@ func (c *call) checkVersion() error {
 	switch c.op.TooOld {
 	case openapi.GateFault404:
 		return notFound("The API version 1.%d or newer is required.", c.op.Min)
+	case openapi.GateFault406:
+		return notAcceptable()
 	case openapi.GateRoute405:
 		return routeFault(http.StatusMethodNotAllowed)
 	case openapi.GateRoute406:
@@ -198,6 +202,9 @@ func (c *call) checkPath() error {
 	}
 	if isIdent(node) {
 		return nil
+	}
+	if !utf8.ValidString(node) {
+		return routeFault(http.StatusBadRequest)
 	}
 	f := badRequest("Expected UUID or name for node: %s", node)
 	// These have controllers of their own, which look at the node themselves.
@@ -293,6 +300,7 @@ func (s *Service) faultOf(err error, c echo.Context) *fault {
 func (s *Service) write(c echo.Context, status int, body []byte) {
 	var err error
 	if c.Request().Method == http.MethodHead {
+		c.Response().Header().Set(echo.HeaderContentType, "application/json")
 		err = c.NoContent(status)
 	} else {
 		err = c.Blob(status, "application/json", body)
