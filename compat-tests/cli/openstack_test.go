@@ -3,18 +3,15 @@
 package cli_test
 
 import (
-	"bufio"
 	_ "embed"
 	"encoding/json"
-	"io"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"ferrule/compat-tests/coprocess"
 	"ferrule/compat-tests/env"
 	"ferrule/compat-tests/plane"
 )
@@ -26,10 +23,9 @@ var warm string
 
 // openstack is the client, kept warm: a call is a fork of one process.
 type openstack struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Reader
-	env map[string]string
+	t    *testing.T
+	warm *coprocess.Process
+	env  map[string]string
 }
 
 // object is what the client prints of one thing with -f json.
@@ -38,31 +34,12 @@ type object = map[string]any
 // newOpenstack starts the client for this Ferrule, until the test ends.
 func newOpenstack(t *testing.T, p *plane.Plane) *openstack {
 	t.Helper()
-	home := t.TempDir()
-	command := exec.Command(env.Venv(t, env.Clients), "-W", "ignore", "-c", warm)
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
-	command.Stderr = os.Stderr
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	in, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
+	return &openstack{
+		t: t, warm: coprocess.Start(t, env.Venv(t, env.Clients), "-W", "ignore", "-c", warm),
+		env: map[string]string{
+			"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "LC_ALL": "C.UTF-8", "OS_AUTH_TYPE": "none", "OS_ENDPOINT": p.URL,
+		},
 	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		in.Close() // its loop ends
-		if err := command.Wait(); err != nil {
-			t.Errorf("the warm client: %v", err)
-		}
-	})
-	return &openstack{t: t, in: in, out: bufio.NewReader(out), env: map[string]string{
-		"PATH": os.Getenv("PATH"), "HOME": home, "LC_ALL": "C.UTF-8", "OS_AUTH_TYPE": "none", "OS_ENDPOINT": p.URL,
-	}}
 }
 
 // ended is a call that has ended.
@@ -75,21 +52,8 @@ type ended struct {
 // call runs "openstack baremetal" with these arguments.
 func (o *openstack) call(args ...string) ended {
 	o.t.Helper()
-	request, err := json.Marshal(map[string]any{"args": append([]string{"baremetal"}, args...), "env": o.env})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	if _, err := o.in.Write(append(request, '\n')); err != nil {
-		o.t.Fatalf("the warm client: %v", err)
-	}
-	answer, err := o.out.ReadBytes('\n')
-	if err != nil {
-		o.t.Fatalf("the warm client: %v", err)
-	}
 	var e ended
-	if err := json.Unmarshal(answer, &e); err != nil {
-		o.t.Fatalf("the warm client: %v: %s", err, answer)
-	}
+	o.warm.Ask(map[string]any{"args": append([]string{"baremetal"}, args...), "env": o.env}, &e)
 	return e
 }
 
