@@ -65,7 +65,10 @@ func New(o Options) (*Server, error) {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 	}
-	who, err := auth.New(o.Config.Default.AuthStrategy, o.Config.Default.HTTPBasicAuthUserFile)
+	who, err := auth.New(auth.Options{
+		Strategy: o.Config.Default.AuthStrategy, UserFile: o.Config.Default.HTTPBasicAuthUserFile,
+		Keystone: o.Config.KeystoneAuthtoken, Logger: o.Logger, Now: o.Now,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("set up authentication: %w", err)
 	}

@@ -52,7 +52,7 @@ func (r *register) RemoveAgent(_ context.Context, id string) error {
 
 func serve(t *testing.T, r *register, strategy, users string) *echo.Echo {
 	t.Helper()
-	who, err := auth.New(strategy, users)
+	who, err := auth.New(auth.Options{Strategy: strategy, UserFile: users})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,10 +85,15 @@ func (s *Service) admit(c echo.Context) error {
 	return nil
 }
 
+// nobody is who sends a request to a public route.
+var nobody = &auth.Identity{}
+
 // identity is who sent the request.
-func identity(c echo.Context) auth.Identity {
-	who, _ := c.Get(keyIdentity).(auth.Identity)
-	return who
+func identity(c echo.Context) *auth.Identity {
+	if who, ok := c.Get(keyIdentity).(*auth.Identity); ok {
+		return who
+	}
+	return nobody
 }
 
 // publicPath is what Ironic serves without authentication; a node's name there
