@@ -104,7 +104,7 @@ func (s *Service) handlers() map[string]handler {
 
 		"listDrivers": s.listDrivers, "getDriver": s.getDriver, "getDriverProperties": s.getDriverProperties,
 		"getLogicalDiskProperties": s.getLogicalDiskProperties,
-		"listConductors": s.listConductors, "getConductor": s.getConductor,
+		"listConductors":           s.listConductors, "getConductor": s.getConductor,
 
 		"lookup": s.lookup, "heartbeat": s.heartbeat, "continueInspection": s.continueInspection,
 	}
