@@ -36,6 +36,18 @@ const (
 	GateRoute406 Gate = "route-406"
 )
 
+// About is what an operation's policies are asked about.
+type About string
+
+// What policies are asked about.
+const (
+	AboutRequest About = "request" // the call alone
+	AboutNode    About = "node"    // the node of the path
+	AboutPort    About = "port"    // the port of the path
+	AboutList    About = "list"    // the first opens all, the second what is the caller's own
+	AboutHandler About = "handler" // the handler asks them itself
+)
+
 // Operation is one method of one path.
 type Operation struct {
 	ID        string
@@ -48,6 +60,8 @@ type Operation struct {
 	BodyLimit int64 // bytes; 0: the usual limit
 	Public    bool  // no authentication in any mode
 	Own       bool  // Ferrule's own route, outside microversions
+	Policies  []string
+	About     About
 	Resource  string
 	Params    []Param
 }

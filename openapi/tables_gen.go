@@ -14,7 +14,7 @@ var Operations = []Operation{
 	{ID: "headVersions", Method: "HEAD", Path: "/", Min: 1, Success: 200, Public: true},
 	{ID: "getV1", Method: "GET", Path: "/v1", Min: 1, Success: 200, Public: true},
 	{ID: "headV1", Method: "HEAD", Path: "/v1", Min: 1, Success: 200, Public: true},
-	{ID: "listNodes", Method: "GET", Path: "/v1/nodes", Min: 1, Success: 200, Resource: "Node", Params: []Param{
+	{ID: "listNodes", Method: "GET", Path: "/v1/nodes", Min: 1, Success: 200, Resource: "Node", Policies: []string{"baremetal:node:list_all", "baremetal:node:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -42,8 +42,8 @@ var Operations = []Operation{
 		{Name: "project", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 43, TooOld: 400},
 	}},
-	{ID: "createNode", Method: "POST", Path: "/v1/nodes", Min: 1, Success: 201, Resource: "Node"},
-	{ID: "listNodesDetail", Method: "GET", Path: "/v1/nodes/detail", Min: 1, Success: 200, Resource: "Node", Params: []Param{
+	{ID: "createNode", Method: "POST", Path: "/v1/nodes", Min: 1, Success: 201, Resource: "Node", Policies: []string{"baremetal:node:create", "baremetal:node:create:self_owned_node"}, About: "handler"},
+	{ID: "listNodesDetail", Method: "GET", Path: "/v1/nodes/detail", Min: 1, Success: 200, Resource: "Node", Policies: []string{"baremetal:node:list_all", "baremetal:node:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -69,27 +69,27 @@ var Operations = []Operation{
 		{Name: "description_contains", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "project", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
-	{ID: "validateNodeByQuery", Method: "GET", Path: "/v1/nodes/validate", Min: 1, Success: 200, Params: []Param{
+	{ID: "validateNodeByQuery", Method: "GET", Path: "/v1/nodes/validate", Min: 1, Success: 200, Policies: []string{"baremetal:node:validate"}, About: "node", Params: []Param{
 		{Name: "node", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
-	{ID: "getNode", Method: "GET", Path: "/v1/nodes/{node}", Min: 1, Success: 200, Resource: "Node", Params: []Param{
+	{ID: "getNode", Method: "GET", Path: "/v1/nodes/{node}", Min: 1, Success: 200, Resource: "Node", Policies: []string{"baremetal:node:get"}, About: "node", Params: []Param{
 		{Name: "fields", Kind: ParamList, Min: 8, TooOld: 406},
 	}},
-	{ID: "updateNode", Method: "PATCH", Path: "/v1/nodes/{node}", Min: 1, Success: 200, Resource: "Node", Params: []Param{
+	{ID: "updateNode", Method: "PATCH", Path: "/v1/nodes/{node}", Min: 1, Success: 200, Resource: "Node", Policies: []string{"baremetal:node:update"}, About: "handler", Params: []Param{
 		{Name: "reset_interfaces", Kind: ParamBool, Min: 45, TooOld: 406},
 	}},
-	{ID: "deleteNode", Method: "DELETE", Path: "/v1/nodes/{node}", Min: 1, Success: 204},
-	{ID: "validateNode", Method: "GET", Path: "/v1/nodes/{node}/validate", Min: 1, Success: 200},
-	{ID: "setMaintenance", Method: "PUT", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202},
-	{ID: "clearMaintenance", Method: "DELETE", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202},
-	{ID: "getStates", Method: "GET", Path: "/v1/nodes/{node}/states", Min: 1, Success: 200, Resource: "NodeStates"},
-	{ID: "setPower", Method: "PUT", Path: "/v1/nodes/{node}/states/power", Min: 1, Success: 202},
-	{ID: "setProvision", Method: "PUT", Path: "/v1/nodes/{node}/states/provision", Min: 1, Success: 202, BodyLimit: 67108864},
-	{ID: "getBootDevice", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 200},
-	{ID: "setBootDevice", Method: "PUT", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 204},
-	{ID: "getSupportedBootDevices", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device/supported", Min: 1, Success: 200},
-	{ID: "listNodePorts", Method: "GET", Path: "/v1/nodes/{node}/ports", Min: 1, Success: 200, Resource: "Port", Params: []Param{
+	{ID: "deleteNode", Method: "DELETE", Path: "/v1/nodes/{node}", Min: 1, Success: 204, Policies: []string{"baremetal:node:delete", "baremetal:node:delete:self_owned_node"}, About: "handler"},
+	{ID: "validateNode", Method: "GET", Path: "/v1/nodes/{node}/validate", Min: 1, Success: 200, Policies: []string{"baremetal:node:validate"}, About: "node"},
+	{ID: "setMaintenance", Method: "PUT", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_maintenance"}, About: "node"},
+	{ID: "clearMaintenance", Method: "DELETE", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:clear_maintenance"}, About: "node"},
+	{ID: "getStates", Method: "GET", Path: "/v1/nodes/{node}/states", Min: 1, Success: 200, Resource: "NodeStates", Policies: []string{"baremetal:node:get_states"}, About: "node"},
+	{ID: "setPower", Method: "PUT", Path: "/v1/nodes/{node}/states/power", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_power_state"}, About: "node"},
+	{ID: "setProvision", Method: "PUT", Path: "/v1/nodes/{node}/states/provision", Min: 1, Success: 202, BodyLimit: 67108864, Policies: []string{"baremetal:node:set_provision_state"}, About: "node"},
+	{ID: "getBootDevice", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_boot_device"}, About: "node"},
+	{ID: "setBootDevice", Method: "PUT", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_boot_device"}, About: "node"},
+	{ID: "getSupportedBootDevices", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device/supported", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_boot_device"}, About: "node"},
+	{ID: "listNodePorts", Method: "GET", Path: "/v1/nodes/{node}/ports", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -104,7 +104,7 @@ var Operations = []Operation{
 		{Name: "conductor_groups", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 43, TooOld: 400},
 	}},
-	{ID: "listNodePortsDetail", Method: "GET", Path: "/v1/nodes/{node}/ports/detail", Min: 1, Success: 200, Resource: "Port", Params: []Param{
+	{ID: "listNodePortsDetail", Method: "GET", Path: "/v1/nodes/{node}/ports/detail", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -117,7 +117,7 @@ var Operations = []Operation{
 		{Name: "description_contains", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "conductor_groups", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
-	{ID: "listPorts", Method: "GET", Path: "/v1/ports", Min: 1, Success: 200, Resource: "Port", Params: []Param{
+	{ID: "listPorts", Method: "GET", Path: "/v1/ports", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -132,8 +132,8 @@ var Operations = []Operation{
 		{Name: "conductor_groups", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 43, TooOld: 400},
 	}},
-	{ID: "createPort", Method: "POST", Path: "/v1/ports", Min: 1, Success: 201, Resource: "Port"},
-	{ID: "listPortsDetail", Method: "GET", Path: "/v1/ports/detail", Min: 1, Success: 200, Resource: "Port", Params: []Param{
+	{ID: "createPort", Method: "POST", Path: "/v1/ports", Min: 1, Success: 201, Resource: "Port", Policies: []string{"baremetal:port:create"}, About: "handler"},
+	{ID: "listPortsDetail", Method: "GET", Path: "/v1/ports/detail", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -146,22 +146,22 @@ var Operations = []Operation{
 		{Name: "description_contains", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "conductor_groups", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
-	{ID: "getPort", Method: "GET", Path: "/v1/ports/{port}", Min: 1, Success: 200, Resource: "Port", Params: []Param{
+	{ID: "getPort", Method: "GET", Path: "/v1/ports/{port}", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:get"}, About: "port", Params: []Param{
 		{Name: "fields", Kind: ParamList, Min: 8, TooOld: 406},
 	}},
-	{ID: "updatePort", Method: "PATCH", Path: "/v1/ports/{port}", Min: 1, Success: 200, Resource: "Port"},
-	{ID: "deletePort", Method: "DELETE", Path: "/v1/ports/{port}", Min: 1, Success: 204},
-	{ID: "listDrivers", Method: "GET", Path: "/v1/drivers", Min: 1, Success: 200, Resource: "Driver", Params: []Param{
+	{ID: "updatePort", Method: "PATCH", Path: "/v1/ports/{port}", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:update"}, About: "port"},
+	{ID: "deletePort", Method: "DELETE", Path: "/v1/ports/{port}", Min: 1, Success: 204, Policies: []string{"baremetal:port:delete"}, About: "port"},
+	{ID: "listDrivers", Method: "GET", Path: "/v1/drivers", Min: 1, Success: 200, Resource: "Driver", Policies: []string{"baremetal:driver:get"}, About: "request", Params: []Param{
 		{Name: "type", Kind: ParamString, Min: 30, TooOld: 406},
 		{Name: "fields", Kind: ParamList, Min: 77, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 30, TooOld: 406},
 	}},
-	{ID: "getDriver", Method: "GET", Path: "/v1/drivers/{driver}", Min: 1, Success: 200, Resource: "Driver", Params: []Param{
+	{ID: "getDriver", Method: "GET", Path: "/v1/drivers/{driver}", Min: 1, Success: 200, Resource: "Driver", Policies: []string{"baremetal:driver:get"}, About: "request", Params: []Param{
 		{Name: "fields", Kind: ParamList, Min: 77, TooOld: 406},
 	}},
-	{ID: "getDriverProperties", Method: "GET", Path: "/v1/drivers/{driver}/properties", Min: 1, Success: 200},
-	{ID: "getLogicalDiskProperties", Method: "GET", Path: "/v1/drivers/{driver}/raid/logical_disk_properties", Min: 12, Success: 200, TooOld: "fault-406"},
-	{ID: "listConductors", Method: "GET", Path: "/v1/conductors", Min: 49, Success: 200, TooOld: "fault-404", Resource: "Conductor", Params: []Param{
+	{ID: "getDriverProperties", Method: "GET", Path: "/v1/drivers/{driver}/properties", Min: 1, Success: 200, Policies: []string{"baremetal:driver:get_properties"}, About: "request"},
+	{ID: "getLogicalDiskProperties", Method: "GET", Path: "/v1/drivers/{driver}/raid/logical_disk_properties", Min: 12, Success: 200, TooOld: "fault-406", Policies: []string{"baremetal:driver:get_raid_logical_disk_properties"}, About: "request"},
+	{ID: "listConductors", Method: "GET", Path: "/v1/conductors", Min: 49, Success: 200, TooOld: "fault-404", Resource: "Conductor", Policies: []string{"baremetal:conductor:get"}, About: "request", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
@@ -169,15 +169,15 @@ var Operations = []Operation{
 		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
 	}},
-	{ID: "getConductor", Method: "GET", Path: "/v1/conductors/{hostname}", Min: 49, Success: 200, TooOld: "fault-404", Resource: "Conductor", Params: []Param{
+	{ID: "getConductor", Method: "GET", Path: "/v1/conductors/{hostname}", Min: 49, Success: 200, TooOld: "fault-404", Resource: "Conductor", Policies: []string{"baremetal:conductor:get"}, About: "request", Params: []Param{
 		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
-	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "fault-404", Public: true, Params: []Param{
+	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:driver:ipa_lookup"}, About: "request", Params: []Param{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
-	{ID: "heartbeat", Method: "POST", Path: "/v1/heartbeat/{node}", Min: 22, Success: 202, TooOld: "fault-404", Public: true},
-	{ID: "continueInspection", Method: "POST", Path: "/v1/continue_inspection", Min: 84, Success: 202, AlsoAt: 1, TooOld: "fault-404", BodyLimit: 16777216, Public: true, Params: []Param{
+	{ID: "heartbeat", Method: "POST", Path: "/v1/heartbeat/{node}", Min: 22, Success: 202, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:node:ipa_heartbeat"}, About: "request"},
+	{ID: "continueInspection", Method: "POST", Path: "/v1/continue_inspection", Min: 84, Success: 202, AlsoAt: 1, TooOld: "fault-404", BodyLimit: 16777216, Public: true, Policies: []string{"baremetal:driver:ipa_continue_inspection"}, About: "request", Params: []Param{
 		{Name: "node_uuid", Kind: ParamString, Min: 84, TooOld: 406},
 	}},
 	{ID: "healthz", Method: "GET", Path: "/healthz", Min: 1, Success: 200, Own: true},

@@ -18,6 +18,23 @@ func extension(all map[string]any) ext {
 func (e ext) text(key string) string { s, _ := e[key].(string); return s }
 func (e ext) flag(key string) bool   { v, _ := e[key].(bool); return v }
 
+// list is one text or several.
+func (e ext) list(key string) []string {
+	switch v := e[key].(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var all []string
+		for _, item := range v {
+			if s, ok := item.(string); ok {
+				all = append(all, s)
+			}
+		}
+		return all
+	}
+	return nil
+}
+
 func (e ext) number(key string) int64 {
 	switch v := e[key].(type) {
 	case float64:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/format"
 	"strings"
@@ -91,6 +92,9 @@ func writeOperation(b *bytes.Buffer, method, path string, op *openapi3.Operation
 	}
 	if r := ext.text("resource"); r != "" {
 		fmt.Fprintf(b, ", Resource: %q", r)
+	}
+	if names := ext.list("policy"); len(names) > 0 {
+		fmt.Fprintf(b, ", Policies: %#v, About: %q", names, cmp.Or(ext.text("about"), "request"))
 	}
 	writeParams(b, op.Parameters)
 	b.WriteString("},\n")
