@@ -285,3 +285,38 @@ func TestRamdiskToken(t *testing.T) {
 		t.Errorf("the node is %+v", got)
 	}
 }
+
+func TestLinksBehindAProxy(t *testing.T) {
+	headers := []string{"X-Forwarded-Proto: https", "X-Forwarded-Host: metal.example, inner", "X-Forwarded-Prefix: /baremetal/"}
+	for set, want := range map[string]string{
+		"oslo_middleware.enable_proxy_headers_parsing=true":  "https://metal.example/baremetal/v1/",
+		"oslo_middleware.enable_proxy_headers_parsing=false": "http://example.com/v1/",
+		"api.public_endpoint=https://fixed.example":          "https://fixed.example/v1/",
+	} {
+		body := serve(t, set).ask("", http.MethodGet, "/", "", headers...).want(http.StatusOK).Body.String()
+		if !strings.Contains(body, `"href":"`+want+`"`) {
+			t.Errorf("%s: %s", set, body)
+		}
+	}
+}
+
+// A write waits a little for the work on its node, and then goes through.
+func TestAWriteWaitsForTheLock(t *testing.T) {
+	s := serve(t)
+	uuid := s.node(`{"driver": "fake-hardware"}`)
+	host := "here"
+	s.put(uuid, func(n *metal.Node) { n.Reservation = &host })
+	done := make(chan int)
+	go func() {
+		r := s.ask("latest", http.MethodPut, "/v1/nodes/"+uuid+"/maintenance", `{"reason": "x"}`)
+		done <- r.Code
+	}()
+	s.put(uuid, func(n *metal.Node) { n.Reservation = nil })
+	if got := <-done; got != http.StatusAccepted {
+		t.Errorf("status %d", got)
+	}
+	s.put(uuid, func(n *metal.Node) { n.Reservation = &host })
+	if f := s.ask("latest", http.MethodDelete, "/v1/nodes/"+uuid, "").want(http.StatusConflict).fault(); !strings.Contains(fmt.Sprint(f["faultstring"]), host) {
+		t.Errorf("the holder is not named: %v", f)
+	}
+}

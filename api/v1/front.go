@@ -193,8 +193,12 @@ func stripsSuffix(h http.Header) bool {
 	return err == nil && !strings.EqualFold(word, "latest") && v < 91
 }
 
-// publicURL is the base of links: the configured one, else what the client used.
+// publicURL is the base of links: what a trusted proxy says, the configured one,
+// else what the client used.
 func (s *Service) publicURL(r *http.Request) string {
+	if s.config.OsloMiddleware.EnableProxyHeadersParsing {
+		return proxiedURL(r)
+	}
 	if s.config.API.PublicEndpoint != "" {
 		return strings.TrimSuffix(s.config.API.PublicEndpoint, "/")
 	}
@@ -203,4 +207,22 @@ func (s *Service) publicURL(r *http.Request) string {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host
+}
+
+// proxiedURL is where the client reached the proxy in front of this server
+// (oslo.middleware: http_proxy_to_wsgi).
+func proxiedURL(r *http.Request) string {
+	first := func(name, fallback string) string {
+		value, _, _ := strings.Cut(r.Header.Get(name), ",")
+		if value = strings.TrimSpace(value); value != "" {
+			return value
+		}
+		return fallback
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return first("X-Forwarded-Proto", scheme) + "://" + first("X-Forwarded-Host", r.Host) +
+		strings.TrimSuffix(first("X-Forwarded-Prefix", ""), "/")
 }

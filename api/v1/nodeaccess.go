@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ferrule/link"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -58,7 +59,7 @@ const (
 // changeNode runs f with the node locked. A node that work is under way on is
 // waited for a little, then refused with the holder's name.
 func (s *Service) changeNode(ctx context.Context, uuid string, f func(ctx context.Context, tx *store.Tx, n *metal.Node) error) error {
-	return s.whenFree(ctx, func() error {
+	return s.whenFree(ctx, uuid, func() error {
 		return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			n, err := tx.LockNode(ctx, uuid)
 			if err != nil {
@@ -72,20 +73,32 @@ func (s *Service) changeNode(ctx context.Context, uuid string, f func(ctx contex
 	})
 }
 
-// whenFree repeats f while it finds a node locked.
-func (s *Service) whenFree(ctx context.Context, f func() error) error {
-	deadline := time.Now().Add(lockPatience)
+// whenFree repeats f where it finds the node locked: once the lock is gone, or a
+// last time when patience is at its end.
+func (s *Service) whenFree(ctx context.Context, uuid string, f func() error) error {
+	err := f()
+	if metal.ReasonOf(err) != metal.Locked {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	tick := time.NewTicker(lockPause)
+	defer tick.Stop()
 	for {
-		err := f()
-		if metal.ReasonOf(err) != metal.Locked || time.Now().After(deadline) {
-			return err
-		}
-		timer := time.NewTimer(lockPause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return err
-		case <-timer.C:
+		case <-tick.C:
+		}
+		n, again := s.store.NodeByUUID(ctx, uuid)
+		if again != nil {
+			return err
+		}
+		if n.Reservation != nil {
+			continue
+		}
+		if err = f(); metal.ReasonOf(err) != metal.Locked {
+			return err
 		}
 	}
 }
@@ -133,8 +146,12 @@ func (cs conductors) serving(n *metal.Node) string {
 }
 
 // requireConductor refuses a node that nobody serves; status differs by route
-// as it does in Ironic.
+// as it does in Ironic. A ramdisk's call that came through an agent of the
+// node's site is served by it: the agent may be back before its session is.
 func (s *Service) requireConductor(ctx context.Context, n *metal.Node, status int) error {
+	if site, relayed := link.RelayingSite(ctx); relayed && site == n.ConductorGroup {
+		return nil
+	}
 	cs, err := s.liveConductors(ctx)
 	if err != nil {
 		return err
@@ -146,8 +163,12 @@ func (s *Service) requireConductor(ctx context.Context, n *metal.Node, status in
 	return nil
 }
 
-// encoding is what encoders need for this request.
-func (s *Service) encoding(c *call) (*encoding, error) {
+// encoding is what encoders need for this request; who serves a node is looked
+// up only where the answer shows it.
+func (s *Service) encoding(c *call, needsConductor bool) (*encoding, error) {
+	if !needsConductor {
+		return &encoding{base: c.base, version: c.version}, nil
+	}
 	cs, err := s.liveConductors(c.Request().Context())
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"net/http"
+	"slices"
 
 	"ferrule/metal"
 	"ferrule/openapi"
@@ -26,7 +27,7 @@ func (s *Service) getNode(c *call) error {
 }
 
 func (s *Service) answerNode(c *call, status int, n *metal.Node, fields view) error {
-	e, err := s.encoding(c)
+	e, err := s.encoding(c, slices.Contains(fields, openapi.NodeConductor))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"ferrule/metal"
@@ -93,7 +94,7 @@ func (s *Service) answerNodes(c *call, collection string, fields view, names []s
 		return err
 	}
 	ctx := c.Request().Context()
-	e, err := s.encoding(c)
+	e, err := s.encoding(c, slices.Contains(fields, openapi.NodeConductor) || c.query.has("conductor"))
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *Service) updateNode(c *call) error {
 		return err
 	}
 	var updated metal.Node
-	err = s.whenFree(c.Request().Context(), func() error {
+	err = s.whenFree(c.Request().Context(), n.UUID, func() error {
 		return s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
 			u := &nodeUpdate{service: s, call: c, tx: tx, ops: ops}
 			node, err := tx.LockNode(ctx, n.UUID)
