@@ -39,7 +39,7 @@ func TestRelayPassesRequestsOnUntouched(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("as it is"))
 	})
-	c := p.join("", client.Options{})
+	c := p.join("lisbon", client.Options{})
 	response, err := c.Relay(limit(t), asSent(t, "POST", "/v1/heartbeat/n-1?a=b%20c&a=d", strings.NewReader(`{"x":1}`),
 		"X-OpenStack-Ironic-API-Version", "1.68", "Content-Type", "application/json", "Connection", "keep-alive, X-Gone", "X-Gone", "1"))
 	check(t, err)
@@ -54,6 +54,10 @@ func TestRelayPassesRequestsOnUntouched(t *testing.T) {
 	}
 	if h := got.Header; h.Get("X-OpenStack-Ironic-API-Version") != "1.68" || h.Get("X-Gone") != "" || h.Get(link.HeaderRelayHost) != "" {
 		t.Errorf("the API saw headers %v", h)
+	}
+
+	if site, relayed := link.RelayingSite(got.Context()); !relayed || site != "lisbon" {
+		t.Errorf("the API is told that it came through site %q: %v", site, relayed)
 	}
 
 	response, err = c.Relay(limit(t), asSent(t, "GET", "/", nil))

@@ -99,10 +99,12 @@ func (r *rig) enrol(s *lab.Server, more map[string]any) string {
 }
 
 // setImage says what is to be deployed.
-func (r *rig) setImage(node string) {
+func (r *rig) setImage(node string) { r.setImageFrom(node, r.images.URL("disk.raw")) }
+
+func (r *rig) setImageFrom(node, source string) {
 	r.t.Helper()
 	r.patch(node, "/instance_info", map[string]any{
-		"image_source": r.images.URL("disk.raw"), "image_disk_format": "raw",
+		"image_source": source, "image_disk_format": "raw",
 		"image_os_hash_algo": "sha256", "image_os_hash_value": image.SHA256(r.disk),
 	})
 }

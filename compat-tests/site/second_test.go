@@ -2,6 +2,7 @@ package site_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -52,13 +53,18 @@ type agent struct {
 }
 
 // joinSite makes an agent of the site, which has joined and does not run yet.
-func (r *rig) joinSite(site string) *agent {
+// Its address stays the same over restarts, as machines need it.
+func (r *rig) joinSite(site string, flags ...string) *agent {
 	r.t.Helper()
+	ports, err := plane.FreePorts(1)
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	dir := r.t.TempDir()
 	code := must(r.t, "join-code", "--site", site, "--lifetime", "5m", "--endpoint", r.URL)
 	must(r.t, "agent", "join", "--data", filepath.Join(dir, "agent"), code)
-	args := []string{"agent", "run", "--data", filepath.Join(dir, "agent"), "--listen", "127.0.0.1:0"}
-	return &agent{plane.NewProcess(r.t, dir, args), dir}
+	args := []string{"agent", "run", "--data", filepath.Join(dir, "agent"), "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0])}
+	return &agent{plane.NewProcess(r.t, dir, append(args, flags...)), dir}
 }
 
 // conductor is the entry of the site in /v1/conductors, nil for none.

@@ -27,7 +27,7 @@ func relayed(method, escapedPath string) bool {
 
 // relay serves a ramdisk's request as the API would, and nothing besides its
 // own routes.
-func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, _ trust.Signer) error {
+func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, from trust.Signer) error {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), link.PathRelay)
 	if !relayed(r.Method, path) {
 		return &trust.Refusal{Code: link.ProblemNotFound, Text: "the relay does not serve " + r.Method + " " + path}
@@ -35,7 +35,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, _ trust.Signer) 
 	if r.ContentLength > link.MaxRelayBody {
 		return &http.MaxBytesError{Limit: link.MaxRelayBody}
 	}
-	inner := r.Clone(r.Context())
+	inner := r.Clone(link.RelayedFrom(r.Context(), from.Agent.Site))
 	inner.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery} // no escapes in an allowed path
 	inner.RequestURI = inner.URL.RequestURI()
 	inner.TLS = nil // the ramdisk's own connection had none, and the agent's certificate is not its
