@@ -90,7 +90,7 @@ var leftovers = map[string]string{
 	"node that is held or has failed": `SELECT name || ' ' || provision_state FROM nodes WHERE reservation IS NOT NULL OR
 		last_error IS NOT NULL OR fault IS NOT NULL OR maintenance OR target_provision_state IS NOT NULL`,
 	"secret of work that is over": "SELECT ref FROM secret_refs WHERE node_uuid IS NOT NULL AND ref NOT LIKE '%/driver_info/%'",
-	"job that fails":              "SELECT kind || ' ' || errors FROM river_job WHERE state NOT IN ('completed', 'scheduled', 'available', 'running')",
+	"job that fails":              "SELECT kind FROM river_job WHERE state NOT IN ('completed', 'scheduled', 'available', 'running')",
 }
 
 // judgeDatabase fails the test where something is left over.

@@ -110,7 +110,7 @@ func doneTwice(events []event.Event) []string {
 // around is what happened just before event i, and it.
 func around(events []event.Event, i int) string {
 	var lines []string
-	for _, e := range events[max(0, i-12) : i+1] {
+	for _, e := range events[max(0, i-20) : i+1] {
 		lines = append(lines, e.Time.Format("15:04:05.000 ")+e.String())
 	}
 	return strings.Join(lines, "\n")

@@ -76,7 +76,7 @@ func startFleet(t *testing.T, p *plane.Plane, s *servers, group string) *fleet {
 		cancel()
 		f.work.Wait()
 		if failed {
-			t.Logf("the clients saw: %v", errors.Join(f.errs...))
+			f.tell()
 		}
 	})
 	return f
@@ -86,6 +86,23 @@ func (f *fleet) failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.errs = append(f.errs, err)
+}
+
+// tell logs what the clients met and what happened to the servers at last.
+func (f *fleet) tell() {
+	f.t.Logf("the clients saw: %v", errors.Join(f.errs...))
+	for _, l := range f.lives {
+		if l.server == nil {
+			continue
+		}
+		// The test's own context is over by now.
+		events, err := l.lab.Events(context.Background(), l.server.Name, 0, 0)
+		if err != nil || len(events) == 0 {
+			f.t.Logf("%s: %v", l.name, err)
+			continue
+		}
+		f.t.Logf("at last on %s:\n%s", l.name, around(events, len(events)-1))
+	}
 }
 
 // check ends the test where a life has failed.
