@@ -72,9 +72,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up authentication: %w", err)
 	}
+	rules, err := newPolicy(o.Config, o.Logger, o.Now)
+	if err != nil {
+		return nil, fmt.Errorf("read policies: %w", err)
+	}
 	bareMetal := v1.New(v1.Options{
 		Store: o.Store, Config: o.Config, Catalogue: o.Catalogue, Sealer: o.Sealer, Commands: o.Commands,
-		Auth: who, Logger: o.Logger, Now: o.Now,
+		Auth: who, Policy: rules, Logger: o.Logger, Now: o.Now,
 	})
 	measures, err := newMeasures(o.Registry, o.Store)
 	if err != nil {
@@ -86,8 +90,11 @@ func New(o Options) (*Server, error) {
 	e.Pre(measures.middleware, recoverer(o.Logger), bareMetal.Front)
 	s := &Server{echo: e, store: o.Store, ready: o.Ready, caPEM: o.CAPEM}
 	bareMetal.Register(e)
+	if o.Config.Default.AuthStrategy != "keystone" {
+		rules = nil // whoever is let in may do everything
+	}
 	ferrule.New(ferrule.Options{
-		Store: o.Store, Agents: o.Agents, Auth: who, AgentTimeout: o.Config.Conductor.HeartbeatTimeout, Logger: o.Logger, Now: o.Now,
+		Store: o.Store, Agents: o.Agents, Auth: who, Policy: rules, AgentTimeout: o.Config.Conductor.HeartbeatTimeout, Logger: o.Logger, Now: o.Now,
 	}).Register(e)
 	s.registerOwn(o.Registry)
 	return s, nil

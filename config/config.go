@@ -27,6 +27,10 @@ type Config struct {
 	SiteAgent SiteAgent `section:"siteagent"`
 	Trust     Trust     `section:"trust"`
 
+	// Files are the files that were read, later ones stronger: what they name
+	// by a relative path may lie beside them.
+	Files []string
+
 	// Warnings are to be logged once at start.
 	Warnings []Warning
 

@@ -31,7 +31,12 @@ func Load(from Sources) (*Config, error) {
 	}
 	l.readEnvironment(from.Environ)
 	l.readOverrides(from.Set)
-	return l.finish()
+	c, err := l.finish()
+	if err != nil {
+		return nil, err
+	}
+	c.Files = slices.Clone(from.Files)
+	return c, nil
 }
 
 // Defaults is the configuration of nothing said.

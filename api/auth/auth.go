@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrule/api/policy"
 	"ferrule/config"
 )
 
@@ -36,6 +37,17 @@ type Service struct {
 	UserID, UserDomainID       string
 	ProjectID, ProjectDomainID string
 	Roles                      []string
+}
+
+// Credentials are what rules know of the identity.
+func (i *Identity) Credentials() *policy.Credentials {
+	return &policy.Credentials{
+		UserID: i.UserID, UserDomainID: i.UserDomainID,
+		ProjectID: i.ProjectID, ProjectName: i.ProjectName, ProjectDomainID: i.ProjectDomainID,
+		DomainID: i.DomainID, SystemScope: i.SystemScope, Roles: i.Roles, IsAdminProject: i.IsAdminProject,
+		ServiceUserID: i.Service.UserID, ServiceUserDomainID: i.Service.UserDomainID,
+		ServiceProjectID: i.Service.ProjectID, ServiceProjectDomainID: i.Service.ProjectDomainID, ServiceRoles: i.Service.Roles,
+	}
 }
 
 // Authenticator recognises the sender of a request.

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"ferrule/api/auth"
+	"ferrule/api/policy"
 	"ferrule/metal"
 	"ferrule/openapi"
 	"ferrule/store"
@@ -38,6 +39,7 @@ type Options struct {
 	Store  Reader
 	Agents Agents // nil: a process that neither makes codes nor removes agents
 	Auth   auth.Authenticator
+	Policy *policy.Enforcer // nil: whoever is let in may do everything
 	// AgentTimeout is how long an agent without a sign of life counts as on line.
 	AgentTimeout time.Duration
 	Logger       *slog.Logger
@@ -90,7 +92,11 @@ func (s *Service) Register(e *echo.Echo) {
 // serve wraps a handler with what all calls share.
 func (s *Service) serve(h handler) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if _, err := s.Auth.Authenticate(c.Request()); err != nil {
+		who, err := s.Auth.Authenticate(c.Request())
+		if err == nil {
+			err = s.authorize(who, c.Request().Method)
+		}
+		if err != nil {
 			return s.refuse(c, err)
 		}
 		status, body, err := h(c)
@@ -103,4 +109,17 @@ func (s *Service) serve(h handler) echo.HandlerFunc {
 		c.Response().Header().Set("Cache-Control", "no-store")
 		return c.JSON(status, body)
 	}
+}
+
+// authorize asks the policy on reading, or on all else.
+func (s *Service) authorize(who *auth.Identity, method string) error {
+	if s.Policy == nil {
+		return nil
+	}
+	name := "ferrule:write"
+	if method == http.MethodGet {
+		name = "ferrule:read"
+	}
+	credentials := who.Credentials().Values()
+	return s.Policy.Authorize(name, credentials, credentials)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"ferrule/api/auth"
+	"ferrule/api/policy"
 	"ferrule/metal"
 )
 
@@ -20,6 +21,7 @@ type problem struct {
 func (s *Service) refuse(c echo.Context, err error) error {
 	status, text := http.StatusInternalServerError, "The request failed inside the server; its log tells why."
 	var unknown *auth.Refusal
+	var denied *policy.Denied
 	var refused *metal.Error
 	switch {
 	case errors.As(err, &unknown):
@@ -27,6 +29,8 @@ func (s *Service) refuse(c echo.Context, err error) error {
 		if unknown.Challenge != "" {
 			c.Response().Header().Set("WWW-Authenticate", unknown.Challenge)
 		}
+	case errors.As(err, &denied):
+		status, text = http.StatusForbidden, denied.Error()
 	case errors.As(err, new(*http.MaxBytesError)):
 		status, text = http.StatusRequestEntityTooLarge, "The body is too large."
 	case errors.As(err, &refused):

@@ -14,6 +14,7 @@ import (
 type Options struct {
 	File        string   // "": none; one that is not there is none either
 	Dirs        []string // folders of more files, which win over File
+	Search      []string // where relative names are looked for; nil: the working folder
 	Fallback    string   // the rule for a name that has none; "": such a name is refused
 	NewDefaults bool     // the defaults alone, without the rules that stood in their place before
 	Logger      *slog.Logger
@@ -44,7 +45,7 @@ func New(o Options) (*Enforcer, error) {
 	}
 	e := &Enforcer{options: o}
 	e.looked.Store(o.Now().UnixNano())
-	from, err := sources(o.File, o.Dirs)
+	from, err := o.sources()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (e *Enforcer) refresh() {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	from, err := sources(e.options.File, e.options.Dirs)
+	from, err := e.options.sources()
 	if err == nil && slices.Equal(from, e.loaded) {
 		return
 	}
@@ -88,6 +89,7 @@ func (e *Enforcer) refresh() {
 // Denied is a refusal.
 type Denied struct {
 	Policy string
+	Scope  bool // the token is for something else than the policy asks for, whatever its roles
 	text   string
 }
 
@@ -98,21 +100,21 @@ func (d *Denied) Error() string { return d.text }
 func (e *Enforcer) Authorize(name string, credentials, target Values) error {
 	e.refresh()
 	set := e.rules.Load()
-	scopes, registered := set.scopes[name]
-	if !registered {
+	rule, ok := set.rules[name]
+	if !ok {
 		return fmt.Errorf("no policy is called %s", name)
 	}
-	if scope := tokenScope(credentials); len(scopes) > 0 && !slices.Contains(scopes, scope) {
-		return &Denied{name, fmt.Sprintf("Access was denied to the following resource: %s. It needs a token with %s scope, and this one has %s scope.",
+	if scopes, scope := set.scopes[name], tokenScope(credentials); len(scopes) > 0 && !slices.Contains(scopes, scope) {
+		return &Denied{name, true, fmt.Sprintf("Access was denied to the following resource: %s. It needs a token with %s scope, and this one has %s scope.",
 			name, strings.Join(scopes, " or "), scope)}
 	}
-	allowed, err := set.rules[name].allows(&evaluation{rules: set, credentials: credentials, target: target})
+	allowed, err := rule.allows(&evaluation{rules: set, credentials: credentials, target: target})
 	switch {
 	case err != nil:
 		e.options.Logger.Error("policy rule cannot be evaluated", "policy", name, "error", err)
-		return &Denied{name, fmt.Sprintf("Access was denied to the following resource: %s. The rule for it is broken; the server's log tells how.", name)}
+		return &Denied{name, false, fmt.Sprintf("Access was denied to the following resource: %s. The rule for it is broken; the server's log tells how.", name)}
 	case !allowed:
-		return &Denied{name, fmt.Sprintf("Access was denied to the following resource: %s. The policy of this name does not allow it to %s.",
+		return &Denied{name, false, fmt.Sprintf("Access was denied to the following resource: %s. The policy of this name does not allow it to %s.",
 			name, describe(credentials))}
 	}
 	return nil
@@ -121,6 +123,20 @@ func (e *Enforcer) Authorize(name string, credentials, target Values) error {
 // Allows is Authorize for what is left out rather than refused.
 func (e *Enforcer) Allows(name string, credentials, target Values) bool {
 	return e.Authorize(name, credentials, target) == nil
+}
+
+// Found says whether the policy file is there.
+func (e *Enforcer) Found() bool {
+	_, ok := e.options.locate(e.options.File)
+	return ok
+}
+
+// Nobody says whether a policy's rule is the one that allows nobody, so that
+// credentials need not be gathered.
+func (e *Enforcer) Nobody(name string) bool {
+	e.refresh()
+	_, none := e.rules.Load().rules[name].(never)
+	return none
 }
 
 // Has says whether files define a rule, for the policies that only they have.

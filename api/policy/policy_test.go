@@ -124,6 +124,29 @@ func TestFilesReplaceDefaults(t *testing.T) {
 	}
 }
 
+func TestRelativeNamesLieInTheFirstFolderThatHasThem(t *testing.T) {
+	t.Parallel()
+	first, second := t.TempDir(), t.TempDir()
+	for _, dir := range []string{first, second} {
+		if err := os.Mkdir(filepath.Join(dir, "policy.d"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(second, "policy.yaml"), "'baremetal:node:create': 'role:reader'\n")
+	write(t, filepath.Join(second, "policy.d", "a.yaml"), "'baremetal:node:delete': 'role:reader'\n")
+	e := newEnforcer(t, Options{File: "policy.yaml", Dirs: []string{"policy.d"}, Search: []string{first, second}, NewDefaults: true})
+	reader := callers["system reader"].Values()
+	if !e.Found() || !e.Allows("baremetal:node:create", reader, nil) {
+		t.Error("the file of the second folder is not in force")
+	}
+	if e.Allows("baremetal:node:delete", reader, nil) {
+		t.Error("the second folder's policy.d counts beside the first one's")
+	}
+	if !e.Nobody("show_password") || e.Nobody("baremetal:node:create") {
+		t.Error("which rules allow nobody is not known")
+	}
+}
+
 func TestAChangedFileCounts(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "policy.yaml")

@@ -38,7 +38,7 @@ type source struct {
 
 // sources are the files that there are now: the policy file, then those of the
 // folders in order of their names (oslo.policy: Enforcer.load_rules).
-func sources(file string, dirs []string) ([]source, error) {
+func (o *Options) sources() ([]source, error) {
 	var found []source
 	add := func(path string) error {
 		info, err := os.Stat(path)
@@ -50,14 +50,18 @@ func sources(file string, dirs []string) ([]source, error) {
 		}
 		return err
 	}
-	if file != "" {
+	if file, ok := o.locate(o.File); ok {
 		if err := add(file); err != nil {
 			return nil, fmt.Errorf("look at policy file: %w", err)
 		}
 	}
-	for _, dir := range dirs {
+	for _, name := range o.Dirs {
+		dir, ok := o.locate(name)
+		if !ok {
+			continue
+		}
 		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return nil, fmt.Errorf("look into policy folder: %w", err)
 		}
 		for _, entry := range entries {
@@ -70,6 +74,24 @@ func sources(file string, dirs []string) ([]source, error) {
 		}
 	}
 	return found, nil
+}
+
+// locate finds what a relative name means: the first that there is.
+func (o *Options) locate(name string) (path string, ok bool) {
+	if name == "" {
+		return "", false
+	}
+	search := o.Search
+	if filepath.IsAbs(name) || len(search) == 0 {
+		search = []string{""}
+	}
+	for _, folder := range search {
+		path = filepath.Join(folder, name)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, true
+		}
+	}
+	return "", false
 }
 
 // complaint is what an operator should know of a rule in a file.

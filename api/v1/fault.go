@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"ferrule/api/policy"
 	"ferrule/metal"
 )
 
@@ -84,6 +85,10 @@ func asFault(err error) *fault {
 	var e *metal.Error
 	if errors.As(err, &e) {
 		return &fault{Status: statusOf(e.Reason), Text: e.Text, Cause: err}
+	}
+	var denied *policy.Denied
+	if errors.As(err, &denied) {
+		return &fault{Status: http.StatusForbidden, Text: denied.Error(), Cause: err}
 	}
 	return &fault{Status: http.StatusInternalServerError, Text: "The request failed inside the server; its log tells why.", Cause: err}
 }

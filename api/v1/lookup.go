@@ -187,7 +187,7 @@ var ramdiskView = view{openapi.NodeUUID, openapi.NodeProperties, openapi.NodeIns
 
 // answerRamdisk is the node as the ramdisk may see it, and its settings.
 func (s *Service) answerRamdisk(c *call, status int, n *metal.Node, token string) error {
-	e := &encoding{base: c.base, version: max(c.version, 3)}
+	e := &encoding{base: c.base, version: max(c.version, 3), rights: c.rights}
 	b := append(make([]byte, 0, 2048), `{"node":`...)
 	b = appendNode(b, n, ramdiskView, e)
 	b = append(b, `,"config":`...)

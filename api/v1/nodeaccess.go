@@ -13,8 +13,17 @@ import (
 )
 
 // node finds the node that the path names, by the rules of the request's
-// version.
+// version, if the caller may do to it what the operation does.
 func (s *Service) node(c *call, ident string) (metal.Node, error) {
+	n, err := s.anyNode(c, ident)
+	if err != nil {
+		return n, err
+	}
+	return n, c.authorizeNode(&n, ident)
+}
+
+// anyNode finds a node whosever it is.
+func (s *Service) anyNode(c *call, ident string) (metal.Node, error) {
 	if err := checkNodeIdent(c, ident); err != nil {
 		return metal.Node{}, err
 	}
@@ -173,5 +182,5 @@ func (s *Service) encoding(c *call, needsConductor bool) (*encoding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &encoding{base: c.base, version: c.version, conductor: cs.serving}, nil
+	return &encoding{base: c.base, version: c.version, conductor: cs.serving, rights: c.rights}, nil
 }

@@ -13,6 +13,8 @@ type encoding struct {
 	base      string // scheme and host of links
 	version   openapi.Version
 	conductor func(n *metal.Node) string // "" for none
+	rights    *rights                    // nil: of one who may see no secrets and all else
+	redaction redaction                  // of the node at hand
 }
 
 type nodeEncoder func(b []byte, n *metal.Node, e *encoding) []byte
@@ -41,13 +43,30 @@ var nodeEncoders = [...]nodeEncoder{
 	openapi.NodeRescueInterface:     func(b []byte, n *metal.Node, _ *encoding) []byte { return appendText(b, n.RescueInterface) },
 	openapi.NodeStorageInterface:    func(b []byte, n *metal.Node, _ *encoding) []byte { return appendText(b, n.StorageInterface) },
 	openapi.NodeVendorInterface:     func(b []byte, n *metal.Node, _ *encoding) []byte { return appendText(b, n.VendorInterface) },
-	openapi.NodeDriverInfo: func(b []byte, n *metal.Node, _ *encoding) []byte {
+	openapi.NodeDriverInfo: func(b []byte, n *metal.Node, e *encoding) []byte {
+		switch {
+		case e.redaction.driverInfo:
+			return append(b, redactedDriverInfo...)
+		case e.redaction.showSecrets:
+			return appendObject(b, n.DriverInfo)
+		}
 		return appendMasked(b, n.DriverInfo, "snmp_auth_key", "snmp_priv_key")
 	},
-	openapi.NodeDriverInternalInfo: func(b []byte, n *metal.Node, _ *encoding) []byte { return appendMasked(b, n.DriverInternalInfo) },
-	openapi.NodeProperties:         func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.Properties) },
-	openapi.NodeExtra:              func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.Extra) },
-	openapi.NodeInstanceInfo: func(b []byte, n *metal.Node, _ *encoding) []byte {
+	openapi.NodeDriverInternalInfo: func(b []byte, n *metal.Node, e *encoding) []byte {
+		switch {
+		case e.redaction.internalInfo:
+			return append(b, redactedInternalInfo...)
+		case e.redaction.showSecrets:
+			return appendObject(b, n.DriverInternalInfo)
+		}
+		return appendMasked(b, n.DriverInternalInfo)
+	},
+	openapi.NodeProperties: func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.Properties) },
+	openapi.NodeExtra:      func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.Extra) },
+	openapi.NodeInstanceInfo: func(b []byte, n *metal.Node, e *encoding) []byte {
+		if e.redaction.showInstanceSecrets {
+			return appendObject(b, n.InstanceInfo)
+		}
 		return appendMasked(b, n.InstanceInfo, "configdrive", "image_url")
 	},
 	openapi.NodeInstanceName: func(b []byte, n *metal.Node, _ *encoding) []byte { return appendNullable(b, n.InstanceName) },
@@ -55,15 +74,25 @@ var nodeEncoders = [...]nodeEncoder{
 	openapi.NodeConductor: func(b []byte, n *metal.Node, e *encoding) []byte {
 		return appendText(b, e.conductor(n))
 	},
-	openapi.NodeConductorGroup:    func(b []byte, n *metal.Node, _ *encoding) []byte { return appendString(b, n.ConductorGroup) },
-	openapi.NodeConsoleEnabled:    func(b []byte, n *metal.Node, _ *encoding) []byte { return appendBool(b, n.ConsoleEnabled) },
-	openapi.NodeCleanStep:         func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.CleanStep) },
-	openapi.NodeDeployStep:        func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.DeployStep) },
-	openapi.NodeServiceStep:       func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.ServiceStep) },
-	openapi.NodeRAIDConfig:        func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.RAIDConfig) },
-	openapi.NodeTargetRAIDConfig:  func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.TargetRAIDConfig) },
-	openapi.NodeLastError:         func(b []byte, n *metal.Node, _ *encoding) []byte { return appendNullable(b, n.LastError) },
-	openapi.NodeReservation:       func(b []byte, n *metal.Node, _ *encoding) []byte { return appendNullable(b, n.Reservation) },
+	openapi.NodeConductorGroup:   func(b []byte, n *metal.Node, _ *encoding) []byte { return appendString(b, n.ConductorGroup) },
+	openapi.NodeConsoleEnabled:   func(b []byte, n *metal.Node, _ *encoding) []byte { return appendBool(b, n.ConsoleEnabled) },
+	openapi.NodeCleanStep:        func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.CleanStep) },
+	openapi.NodeDeployStep:       func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.DeployStep) },
+	openapi.NodeServiceStep:      func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.ServiceStep) },
+	openapi.NodeRAIDConfig:       func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.RAIDConfig) },
+	openapi.NodeTargetRAIDConfig: func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.TargetRAIDConfig) },
+	openapi.NodeLastError: func(b []byte, n *metal.Node, e *encoding) []byte {
+		if e.redaction.lastError {
+			return appendString(b, redactedLastError)
+		}
+		return appendNullable(b, n.LastError)
+	},
+	openapi.NodeReservation: func(b []byte, n *metal.Node, e *encoding) []byte {
+		if e.redaction.reservation {
+			return appendString(b, redactedReservation)
+		}
+		return appendNullable(b, n.Reservation)
+	},
 	openapi.NodeMaintenanceReason: func(b []byte, n *metal.Node, _ *encoding) []byte { return appendNullable(b, n.MaintenanceReason) },
 	openapi.NodeFault:             func(b []byte, n *metal.Node, _ *encoding) []byte { return appendNullable(b, n.Fault) },
 	openapi.NodeTargetPowerState:  func(b []byte, n *metal.Node, _ *encoding) []byte { return appendNullable(b, n.TargetPowerState) },
@@ -126,6 +155,9 @@ type view []int
 
 // appendNode appends one node in the view.
 func appendNode(b []byte, n *metal.Node, fields view, e *encoding) []byte {
+	if e.rights != nil {
+		e.redaction = e.rights.redact(n)
+	}
 	b = append(b, '{')
 	for i, f := range fields {
 		if i > 0 {

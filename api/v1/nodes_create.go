@@ -74,6 +74,10 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 	if err := s.checkEnrollment(n); err != nil {
 		return nil, err
 	}
+	owned, err := s.mayCreate(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := rejectNewer(openapi.NodeFields, c.version, body); err != nil {
 		return nil, err
 	}
@@ -85,10 +89,10 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 			return nil, err
 		}
 	}
-	if n.Owner != nil && *n.Owner != "" && s.config.API.ProjectAdminOwnNodes {
-		// Without system scope, which these ways of authentication have not, the
-		// creator is taken for a project's admin (Ironic: NodesController.post).
-		return nil, badRequest("Cannot create a node as a project scoped admin with an owner other than your own project.")
+	if owned {
+		if err := c.rights.takeOwnership(n); err != nil {
+			return nil, err
+		}
 	}
 	s.fillDefaults(n)
 	if n.ChassisUUID != nil {
@@ -190,6 +194,8 @@ func (s *Service) linkParent(c *call, tx *store.Tx, ctx context.Context, n *meta
 		return refused
 	case err != nil:
 		return err
+	case !c.rights.sees(parent.Owner, parent.Lessee):
+		return refused
 	case !sameText(parent.Owner, n.Owner):
 		return refused
 	}

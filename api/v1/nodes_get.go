@@ -62,6 +62,9 @@ func (s *Service) deleteNode(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := s.mayDelete(c, &n); err != nil {
+		return err
+	}
 	err = s.changeNode(c.Request().Context(), n.UUID, s.removeNode)
 	if err != nil {
 		return err

@@ -98,6 +98,9 @@ func (s *Service) answerNodes(c *call, collection string, fields view, names []s
 	if err != nil {
 		return err
 	}
+	if q.Project, err = c.rights.project(c.op, q.Project); err != nil {
+		return err
+	}
 	q.Columns = nodeColumns(fields)
 	list, err := s.findNodes(ctx, q, c.query.text("conductor"), e)
 	if err != nil {
@@ -147,10 +150,10 @@ func (s *Service) findNodes(ctx context.Context, q store.NodeQuery, conductor *s
 // nodeColumns are the columns that a view reads: its own fields, and what
 // computed ones and filters look at.
 func nodeColumns(fields view) []string {
-	columns := []string{"uuid", "driver", "conductor_group"}
+	columns := []string{"uuid", "driver", "conductor_group", "owner", "lessee"}
 	for _, i := range fields {
 		switch i {
-		case openapi.NodeUUID, openapi.NodeDriver, openapi.NodeConductorGroup, openapi.NodeConductor,
+		case openapi.NodeUUID, openapi.NodeDriver, openapi.NodeConductorGroup, openapi.NodeConductor, openapi.NodeOwner, openapi.NodeLessee,
 			openapi.NodeLinks, openapi.NodePorts, openapi.NodeStates, openapi.NodePortgroups, openapi.NodeVolume:
 		default:
 			columns = append(columns, openapi.NodeFields.Fields[i].Name)

@@ -28,6 +28,9 @@ func (s *Service) updateNode(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.authorizeOwned(&n, patchPolicies(ops)...); err != nil {
+		return err
+	}
 	var updated metal.Node
 	err = s.whenFree(c.Request().Context(), n.UUID, func() error {
 		return s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
@@ -152,6 +155,10 @@ func (u *nodeUpdate) checkState(n *metal.Node) error {
 		return conflict("Node %s can not be updated while a state transition is in progress.", u.call.Param("node"))
 	case n.ProvisionState == metal.Inspecting && u.call.version >= 39:
 		return conflict("Cannot update node %q while it is in state %q.", n.UUID, metal.Inspecting)
+	}
+	if n.ProvisionState == metal.Active && len(patchValues(u.ops, "/owner")) > 0 &&
+		u.call.authorizeOwned(n, "baremetal:node:update_owner_provisioned") != nil {
+		return conflict("Cannot update owner of node %q while it is in state %q.", n.UUID, metal.Active)
 	}
 	return nil
 }

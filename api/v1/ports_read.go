@@ -71,6 +71,9 @@ func (s *Service) portQuery(c *call, parent *string) (store.PortQuery, error) {
 	if q.Page, err = s.page(c, openapi.PortFields, isUUIDLike); err != nil {
 		return q, err
 	}
+	if q.Project, err = c.rights.project(c.op, nil); err != nil {
+		return q, err
+	}
 	if parent != nil {
 		node = parent
 	}
@@ -89,13 +92,19 @@ func (s *Service) portQuery(c *call, parent *string) (store.PortQuery, error) {
 	case portgroup != nil:
 		return q, notFound("Portgroup %s could not be found.", *portgroup)
 	case node != nil:
-		n, err := s.node(c, *node)
+		find := s.anyNode // of others' nodes, the list is empty
+		if parent != nil {
+			find = s.node
+		}
+		n, err := find(c, *node)
 		if err != nil {
 			return q, err
 		}
 		q.NodeUUID = &n.UUID
 	case address != nil:
-		return store.PortQuery{Page: store.Page{Limit: q.Limit, SortKey: q.SortKey, Desc: q.Desc}, Addresses: []string{*address}}, nil
+		return store.PortQuery{
+			Page: store.Page{Limit: q.Limit, SortKey: q.SortKey, Desc: q.Desc}, Addresses: []string{*address}, Project: q.Project,
+		}, nil
 	case len(shards) > 0:
 		q.Shards = shards
 	case len(groups) > 0:
@@ -167,7 +176,11 @@ func (s *Service) port(c *call) (metal.Port, error) {
 	if !isIdent(ident) {
 		return metal.Port{}, badRequest("Expected UUID or name for port_ident: %s", ident)
 	}
-	return s.store.Port(c.Request().Context(), ident)
+	p, err := s.store.Port(c.Request().Context(), ident)
+	if err != nil {
+		return p, err
+	}
+	return p, s.authorizePort(c, &p, ident)
 }
 
 func (s *Service) answerPort(c *call, status int, p *metal.Port, fields view) error {

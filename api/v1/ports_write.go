@@ -27,7 +27,10 @@ func (s *Service) createPort(c *call) error {
 	if ident == "" {
 		ident = p.NodeUUID
 	}
-	n, err := s.node(c, ident)
+	n, err := s.anyNode(c, ident)
+	if err := s.mayCreatePort(c, &n, err); err != nil {
+		return err
+	}
 	if err != nil {
 		return asMissingReference(err)
 	}
@@ -229,7 +232,7 @@ func (u *portUpdate) checkNode(ctx context.Context, p *metal.Port) error {
 		return refused
 	case err != nil:
 		return err
-	case !sameText(to.Owner, u.node.Owner):
+	case !u.call.rights.sees(to.Owner, to.Lessee), !sameText(to.Owner, u.node.Owner):
 		return refused
 	case to.Reservation != nil:
 		return locked(to)
@@ -263,6 +266,9 @@ func (s *Service) deletePort(c *call) error {
 	}
 	p, err := s.store.PortByUUID(c.Request().Context(), uuid)
 	if err != nil {
+		return err
+	}
+	if err := s.authorizePort(c, &p, uuid); err != nil {
 		return err
 	}
 	err = s.changeNode(c.Request().Context(), p.NodeUUID, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {

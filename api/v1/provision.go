@@ -24,6 +24,9 @@ func (s *Service) setProvision(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.authorizeSteps(&n, p); err != nil {
+		return err
+	}
 	limits := stepLimits{
 		clean: s.config.API.DisallowCleanSteps, deploy: s.config.API.DisallowDeploySteps, service: s.config.API.DisallowServiceSteps,
 	}

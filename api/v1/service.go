@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"ferrule/api/auth"
+	"ferrule/api/policy"
 	"ferrule/config"
 	"ferrule/metal"
 	"ferrule/openapi"
@@ -40,6 +41,7 @@ type Options struct {
 	Sealer    Sealer
 	Commands  Commands
 	Auth      auth.Authenticator
+	Policy    *policy.Enforcer
 	Logger    *slog.Logger     // nil: slog.Default()
 	Now       func() time.Time // nil: time.Now
 }
@@ -52,6 +54,7 @@ type Service struct {
 	sealer    Sealer
 	commands  Commands
 	auth      auth.Authenticator
+	policy    *policy.Enforcer
 	log       *slog.Logger
 	clock     func() time.Time
 }
@@ -60,7 +63,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		store: o.Store, config: o.Config, catalogue: o.Catalogue, sealer: o.Sealer, commands: o.Commands, auth: o.Auth,
-		log: o.Logger, clock: o.Now,
+		policy: o.Policy, log: o.Logger, clock: o.Now,
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -82,6 +85,7 @@ type call struct {
 	base    string // scheme and host of links
 	query   *query
 	raw     []byte // body
+	rights  *rights
 }
 
 type handler func(c *call) error
@@ -146,6 +150,12 @@ func (s *Service) serve(op *openapi.Operation, h handler) echo.HandlerFunc {
 			return err
 		}
 		c.query = q
+		c.rights = s.rightsOf(ec, op)
+		if op.About == openapi.AboutRequest {
+			if err := c.rights.authorize(op.Policies[0], nil); err != nil {
+				return err
+			}
+		}
 		return h(c)
 	}
 }
