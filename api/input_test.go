@@ -104,12 +104,13 @@ func FuzzRequests(f *testing.F) {
 		if strings.ContainsAny(method, " \t\r\n") || method == "" || !strings.HasPrefix(path, "/") {
 			return
 		}
-		if r, err := http.NewRequestWithContext(t.Context(), method, "http://h"+path, http.NoBody); err != nil || r.URL.Host != "h" {
+		path = "/" + strings.TrimLeft(path, "/")
+		if _, err := http.NewRequestWithContext(t.Context(), method, "http://example.com"+path, http.NoBody); err != nil {
 			return
 		}
 		here := *s
 		here.t = t
-		if a := here.ask("", method, "/"+strings.TrimLeft(path, "/"), body, "X-OpenStack-Ironic-API-Version: "+version); a.Code >= 500 {
+		if a := here.ask("", method, path, body, "X-OpenStack-Ironic-API-Version: "+version); a.Code >= 500 {
 			t.Errorf("%s %s %s %q: %d %s", method, path, version, body, a.Code, a.Body)
 		}
 	})

@@ -100,7 +100,10 @@ type answer struct {
 // ask sends a request; "k: v" pairs after the body are headers.
 func (s *served) ask(version, method, path, body string, headers ...string) answer {
 	s.t.Helper()
-	r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://example.com"+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	if version != "" {
 		r.Header.Set("X-OpenStack-Ironic-API-Version", version)
 	}
