@@ -34,7 +34,7 @@ func compare(want, got Answer) []Difference {
 	for _, name := range headerNames(want.Header, got.Header) {
 		add("header."+name, headerValue(want.Header, name), headerValue(got.Header, name))
 	}
-	if want.NoBody || got.NoBody {
+	if want.NoBody || got.NoBody || want.Status != got.Status {
 		add("body", bodyText(want), bodyText(got))
 		return all
 	}

@@ -11,6 +11,7 @@ import (
 var (
 	requestID = regexp.MustCompile(`^req-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	anyUUID   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	zoneless  = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?$`)
 	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?\+00:00`)
 )
 
@@ -26,7 +27,7 @@ type masker struct {
 	hosts   []string // its conductors
 	literal string   // the scenario's own text, whose uuids stay
 	names   map[string]string
-	unnamed int
+	others  map[string]string // ids without a name in this answer
 }
 
 // name remembers the name under which a value is shown.
@@ -44,6 +45,7 @@ func (m *masker) text(s string) string {
 		}
 	}
 	s = anyTime.ReplaceAllString(s, "<time>")
+	s = zoneless.ReplaceAllString(s, "<time without zone>")
 	return anyUUID.ReplaceAllStringFunc(s, m.uuid)
 }
 
@@ -51,12 +53,18 @@ func (m *masker) uuid(id string) string {
 	if strings.Contains(m.literal, id) {
 		return id
 	}
-	if _, ok := m.names[id]; !ok {
-		m.unnamed++
-		m.names[id] = fmt.Sprintf("<uuid %d>", m.unnamed)
+	if name, ok := m.names[id]; ok {
+		return name
 	}
-	return m.names[id]
+	if _, ok := m.others[id]; !ok {
+		m.others[id] = fmt.Sprintf("<uuid %d>", len(m.others)+1)
+	}
+	return m.others[id]
 }
+
+// next begins another answer: ids without a name are counted from one again,
+// so that one answer that differs does not make all later ones differ.
+func (m *masker) next() { m.others = map[string]string{} }
 
 // body masks a JSON value. Object keys are visited in order, so that both
 // servers' ids get the same numbers.

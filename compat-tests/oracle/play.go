@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -146,10 +147,11 @@ var bodyMacros = strings.NewReplacer(
 func (p *player) request(ctx context.Context, step Step) (Answer, error) {
 	body := bodyMacros.Replace(p.expand(step.Body))
 	target := bodyMacros.Replace(p.expand(step.Path))
-	req, err := http.NewRequestWithContext(ctx, step.Method, p.server.URL+target, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, step.Method, p.server.URL+target, requestBody(body))
 	if err != nil {
 		return Answer{}, fmt.Errorf("make the request: %w", err)
 	}
+	req.ContentLength = int64(len(body))
 	if step.Version != "-" {
 		req.Header.Set("X-OpenStack-Ironic-API-Version", step.Version)
 	}
@@ -163,29 +165,37 @@ func (p *player) request(ctx context.Context, step Step) (Answer, error) {
 		}
 		req.Header.Set(h[0], value)
 	}
-	res, err := ask(req)
+	res, err := client.Do(req)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, fmt.Errorf("ask: %w", err)
 	}
 	defer res.Body.Close()
 	return p.answer(step, res)
 }
 
-// ask sends a request. A server that refuses a large body without reading it
-// may close the connection before its answer is read; then it is asked again.
-func ask(req *http.Request) (*http.Response, error) {
-	for attempt := 1; ; attempt++ {
-		res, err := client.Do(req)
-		if err == nil {
-			return res, nil
-		}
-		if req.ContentLength < 1<<20 || attempt == 20 {
-			return nil, fmt.Errorf("ask: %w", err)
-		}
-		if req.Body, err = req.GetBody(); err != nil {
-			return nil, fmt.Errorf("ask again: %w", err)
-		}
+// patience is how long a large body waits for a refusal before it is sent whole.
+const patience = time.Second
+
+// patientBody gives a server that refuses by length the time to answer. It may
+// close the connection without reading on, and its answer would be lost.
+type patientBody struct {
+	*strings.Reader
+	started bool
+}
+
+func (b *patientBody) Read(p []byte) (int, error) {
+	if b.started && b.Len() > 1<<20 {
+		<-time.After(patience)
 	}
+	b.started = true
+	return b.Reader.Read(p[:min(len(p), 1<<20)])
+}
+
+func requestBody(text string) io.Reader {
+	if len(text) < 1<<20 {
+		return strings.NewReader(text)
+	}
+	return &patientBody{Reader: strings.NewReader(text)}
 }
 
 func (p *player) answer(step Step, res *http.Response) (Answer, error) {
