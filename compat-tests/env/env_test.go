@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -59,5 +60,22 @@ func TestRealIronicAnswers(t *testing.T) {
 	body, err := io.ReadAll(response.Body)
 	if err != nil || string(body) != `{"nodes":[]}` && string(body) != `{"nodes": []}` {
 		t.Errorf("got %s, %v", body, err)
+	}
+}
+
+func TestRealKeystoneAnswers(t *testing.T) {
+	if testing.Short() {
+		return // takes seconds, and a minute where it is not yet installed
+	}
+	server := env.RealKeystone(t)
+	login := `{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "admin", "domain": {"id": "default"}, "password": "` +
+		server.Password + `"}}}, "scope": {"system": {"all": true}}}}`
+	response, err := http.Post(server.URL+"/auth/tokens", "application/json", strings.NewReader(login))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusCreated || response.Header.Get("X-Subject-Token") == "" {
+		t.Errorf("the admin cannot log in: %s", response.Status)
 	}
 }

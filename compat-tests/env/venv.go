@@ -26,6 +26,7 @@ const (
 	Clients           Environment = "clients"
 	SushyTools        Environment = "sushy-tools"
 	IronicPythonAgent Environment = "ironic-python-agent"
+	Keystone          Environment = "keystone"
 )
 
 //go:embed requirements/*.txt
