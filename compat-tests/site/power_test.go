@@ -42,16 +42,20 @@ func TestAPowerChangeAtTheBMCShows(t *testing.T) {
 		})
 	}
 	shows("power off")
-	// The lease is an order of the control plane too, the one that it gives.
+	// The lease is an order of the control plane too, the one that it gives; it
+	// may be renewed once, soon after the start.
+	const renewals = 1
 	until(t, "the lease of the watch", func() bool { return done(t, r.Log, node) >= 3 })
 	before := done(t, r.Log, node)
-	for _, change := range []struct{ press, want string }{{"on", "power on"}, {"off", "power off"}, {"on", "power on"}} {
-		if err := s.Press(change.press); err != nil {
-			t.Fatal(err)
+	for range 2 {
+		for _, change := range []struct{ press, want string }{{"on", "power on"}, {"off", "power off"}} {
+			if err := s.Press(change.press); err != nil {
+				t.Fatal(err)
+			}
+			shows(change.want)
 		}
-		shows(change.want)
 	}
-	if after := done(t, r.Log, node); after != before {
+	if after := done(t, r.Log, node); after > before+renewals {
 		t.Errorf("the control plane had the agent do %d commands to see the power", after-before)
 	}
 	n := r.Must(http.MethodGet, "/v1/nodes/"+node, nil)

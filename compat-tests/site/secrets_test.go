@@ -27,6 +27,11 @@ import (
 // is what encodings change.
 func canary() string { return rand.Text() }
 
+const debugConfig = `[DEFAULT]
+debug = True
+enabled_rescue_interfaces = no-rescue,fake
+`
+
 // secretRun is a run of which everything is kept that could hold a credential.
 type secretRun struct {
 	*rig
@@ -73,16 +78,20 @@ func leadSecretLives(t *testing.T, database string) *secretRun {
 	if database != "" {
 		args = append(args, "--set", "store.connection="+database)
 	}
-	r.Plane = plane.New(t, plane.Options{Config: "[DEFAULT]\ndebug = True\n", Args: args})
+	r.Plane = plane.New(t, plane.Options{Config: debugConfig, Args: args})
 	r.Launch()
 	r.processes = watchProcesses(t, r.PID())
 	r.AwaitReady()
-	r.answers = keepAnswers(t, r.URL)
+	direct := r.URL
+	r.answers = keepAnswers(t, direct)
 	r.URL = r.answers.server.URL
 	r.needle("the BMC's password", strings.Trim(password, "p+/ &=\"<é"))
 
 	first, second := r.enrol(r.server(0), nil), r.enrol(r.server(1), nil)
 	r.tryWrongPassword(second, password)
+	r.hide(second, password)
+	r.rescue()
+	r.joinAnother(direct)
 	for i, node := range []string{first, second} {
 		r.lead(node, r.server(i), i == 1)
 	}
@@ -114,6 +123,59 @@ func (r *secretRun) tryWrongPassword(node, right string) {
 		r.t.Errorf("a wrong password: %v", failed["last_error"])
 	}
 	r.patch(node, "/driver_info/redfish_password", right)
+}
+
+// hide writes credentials where they are not expected, and asks for them in
+// ways that could give them back.
+func (r *secretRun) hide(node, password string) {
+	r.t.Helper()
+	deep, listed, snmp := canary(), canary(), canary()
+	r.needle("a password far inside", deep)
+	r.needle("a password in a list", listed)
+	r.needle("a key of SNMP", snmp)
+	path := "/v1/nodes/" + node
+	r.patch(node, "/driver_info/vendor", map[string]any{
+		"deep": map[string]any{"admin_password": "x" + deep}, "list": []any{map[string]any{"auth_token": listed}},
+	})
+	r.patch(node, "/driver_info/snmp_auth_key", snmp)
+	for _, operation := range []map[string]any{
+		{"op": "test", "path": "/driver_info/redfish_password", "value": password},
+		{"op": "copy", "from": "/driver_info/redfish_password", "path": "/extra/copied"},
+		{"op": "copy", "from": "/driver_info/vendor", "path": "/extra/vendor"},
+		{"op": "replace", "path": "/driver_info", "value": password + " is no object"},
+		{"op": "add", "path": "/driver_info/redfish_password/below", "value": password},
+	} {
+		r.Call(http.MethodPatch, path, []map[string]any{operation})
+	}
+	r.readAll(node)
+	r.patch(node, "/driver_info/redfish_password", password)
+	r.Must(http.MethodPatch, path, []map[string]any{
+		{"op": "remove", "path": "/driver_info/vendor"}, {"op": "remove", "path": "/driver_info/snmp_auth_key"},
+	})
+}
+
+// rescue takes a node of fake hardware into rescue, with a password.
+func (r *secretRun) rescue() {
+	r.t.Helper()
+	hidden := canary()
+	r.needle("the rescue password", hidden)
+	node := r.Must(http.MethodPost, "/v1/nodes", map[string]any{"driver": "fake-hardware", "rescue_interface": "fake"})["uuid"].(string)
+	for _, step := range []struct{ target, end string }{{"manage", "manageable"}, {"provide", "available"}, {"active", "active"}} {
+		r.verb(node, step.target, step.end, nil)
+	}
+	r.verb(node, "rescue", "rescue", map[string]any{"rescue_password": hidden})
+	r.readAll(node)
+	r.verb(node, "unrescue", "active", nil)
+}
+
+// joinAnother lets another agent join, whose folder is searched with the rest.
+func (r *secretRun) joinAnother(api string) {
+	r.t.Helper()
+	code := must(r.t, "join-code", "--site", "elsewhere", "--endpoint", api)
+	secret, _ := inside(r.t, code)["s"].(string)
+	r.needle("a join code's secret", secret)
+	r.needle("a join code", code[len(code)-40:])
+	must(r.t, "agent", "join", "--data", filepath.Join(filepath.Dir(r.Log), "elsewhere"), code)
 }
 
 // lead takes a node through its life and searches on the way.
