@@ -9,21 +9,25 @@ import (
 	"ferrule/store"
 )
 
-func (s *Service) listPorts(c *call) error       { return s.portList(c, "ports", nil) }
-func (s *Service) listPortsDetail(c *call) error { return s.portDetails(c, "ports/detail", nil) }
+// parent is what a path puts above a list of ports: nothing, a node or a
+// portgroup.
+type parent struct{ node, portgroup *string }
+
+func (s *Service) listPorts(c *call) error       { return s.portList(c, "ports", parent{}) }
+func (s *Service) listPortsDetail(c *call) error { return s.portDetails(c, "ports/detail", parent{}) }
 
 func (s *Service) listNodePorts(c *call) error {
 	ident := c.Param("node")
-	return s.portList(c, "nodes/"+ident+"/ports", &ident)
+	return s.portList(c, "nodes/"+ident+"/ports", parent{node: &ident})
 }
 
 func (s *Service) listNodePortsDetail(c *call) error {
 	ident := c.Param("node")
-	return s.portDetails(c, "nodes/"+ident+"/ports/detail", &ident)
+	return s.portDetails(c, "nodes/"+ident+"/ports/detail", parent{node: &ident})
 }
 
-func (s *Service) portList(c *call, collection string, parent *string) error {
-	q, err := s.portQuery(c, parent)
+func (s *Service) portList(c *call, collection string, above parent) error {
+	q, err := s.portQuery(c, above)
 	if err != nil {
 		return err
 	}
@@ -34,17 +38,17 @@ func (s *Service) portList(c *call, collection string, parent *string) error {
 	return s.answerPorts(c, collection, q, fields, nextFields(c, "uuid", "address"))
 }
 
-func (s *Service) portDetails(c *call, collection string, parent *string) error {
-	q, err := s.portQuery(c, parent)
+func (s *Service) portDetails(c *call, collection string, above parent) error {
+	q, err := s.portQuery(c, above)
 	if err != nil {
 		return err
 	}
 	return s.answerPorts(c, collection, q, detailView(openapi.PortFields, c.version), nil)
 }
 
-// portQuery reads the filters of a list of ports; parent is the node of the path
+// portQuery reads the filters of a list of ports; above is what the path names
 // (Ironic: PortsController.get_all and _get_ports_collection).
-func (s *Service) portQuery(c *call, parent *string) (store.PortQuery, error) {
+func (s *Service) portQuery(c *call, above parent) (store.PortQuery, error) {
 	var q store.PortQuery
 	node, err := portNode(c)
 	if err != nil {
@@ -74,8 +78,11 @@ func (s *Service) portQuery(c *call, parent *string) (store.PortQuery, error) {
 	if q.Project, err = c.rights.project(c.op, nil); err != nil {
 		return q, err
 	}
-	if parent != nil {
-		node = parent
+	if above.node != nil {
+		node = above.node
+	}
+	if above.portgroup != nil {
+		portgroup = above.portgroup
 	}
 	shards, _ := c.query.list("shard")
 	groups, _ := c.query.list("conductor_groups")
@@ -90,10 +97,14 @@ func (s *Service) portQuery(c *call, parent *string) (store.PortQuery, error) {
 	}
 	switch {
 	case portgroup != nil:
-		return q, notFound("Portgroup %s could not be found.", *portgroup)
+		g, err := s.store.Portgroup(c.Request().Context(), *portgroup)
+		if err != nil {
+			return q, err
+		}
+		q.PortgroupUUID = &g.UUID
 	case node != nil:
 		find := s.anyNode // of others' nodes, the list is empty
-		if parent != nil {
+		if above.node != nil {
 			find = s.node
 		}
 		n, err := find(c, *node)

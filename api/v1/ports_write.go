@@ -38,9 +38,6 @@ func (s *Service) createPort(c *call) error {
 	if err := gatePort(c.version, body); err != nil {
 		return err
 	}
-	if p.PortgroupUUID != nil {
-		return badRequest("Portgroup %s could not be found.", *p.PortgroupUUID)
-	}
 	if err := checkSmartNIC(p); err != nil {
 		return err
 	}
@@ -50,6 +47,9 @@ func (s *Service) createPort(c *call) error {
 	}
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		p.CreatedAt = s.now()
+		if err := enterPortgroup(ctx, tx, p, body); err != nil {
+			return err
+		}
 		return tx.InsertPort(ctx, p)
 	})
 	if err != nil {
@@ -188,10 +188,17 @@ func (u *portUpdate) run(ctx context.Context, p *metal.Port) error {
 	if u.node.ProvisionState == metal.Inspecting && u.call.version >= 39 {
 		return conflict("Cannot update port %q on %q while it is in state %q.", p.UUID, u.node.UUID, metal.Inspecting)
 	}
-	if p.PortgroupUUID != nil && !sameText(p.PortgroupUUID, u.before.PortgroupUUID) {
-		return badRequest("Portgroup %s could not be found.", *p.PortgroupUUID)
+	group, err := memberGroup(ctx, u.tx, p)
+	if err != nil {
+		return err
+	}
+	if group != nil && u.call.version >= 102 && updates(u.ops, "physical_network") {
+		return badRequest("physical_network cannot be changed while the port belongs to a portgroup.")
 	}
 	if err := u.checkConnectivity(p); err != nil {
+		return err
+	}
+	if err := u.checkMembership(ctx, p, group); err != nil {
 		return err
 	}
 	return u.tx.UpdatePort(ctx, p)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -106,6 +108,11 @@ func (s *Service) handlers() map[string]handler {
 		"listPorts": s.listPorts, "listPortsDetail": s.listPortsDetail, "createPort": s.createPort,
 		"getPort": s.getPort, "updatePort": s.updatePort, "deletePort": s.deletePort,
 
+		"listNodePortgroups": s.listNodePortgroups, "listNodePortgroupsDetail": s.listNodePortgroupsDetail,
+		"listPortgroups": s.listPortgroups, "listPortgroupsDetail": s.listPortgroupsDetail, "createPortgroup": s.createPortgroup,
+		"getPortgroup": s.getPortgroup, "updatePortgroup": s.updatePortgroup, "deletePortgroup": s.deletePortgroup,
+		"listPortgroupPorts": s.listPortgroupPorts, "listPortgroupPortsDetail": s.listPortgroupPortsDetail,
+
 		"listDrivers": s.listDrivers, "getDriver": s.getDriver, "getDriverProperties": s.getDriverProperties,
 		"getLogicalDiskProperties": s.getLogicalDiskProperties,
 		"listConductors":           s.listConductors, "getConductor": s.getConductor,
@@ -117,6 +124,7 @@ func (s *Service) handlers() map[string]handler {
 // Register adds every route of the description that is not Ferrule's own.
 func (s *Service) Register(e *echo.Echo) {
 	all := s.handlers()
+	maps.Copy(all, s.actionHandlers())
 	for i := range openapi.Operations {
 		op := &openapi.Operations[i]
 		h, ok := all[op.ID]
@@ -175,7 +183,15 @@ func (c *call) checkVersion() error {
 	case openapi.GateRoute406:
 		return routeFault(http.StatusNotAcceptable)
 	}
+	if pathExists(c.op.Path, c.version) {
+		return notFound("The API version 1.%d or newer is required for %s.", c.op.Min, c.op.Method)
+	}
 	return routeFault(http.StatusNotFound)
+}
+
+// pathExists reports whether some method of the path is as old as v.
+func pathExists(path string, v openapi.Version) bool {
+	return slices.ContainsFunc(openapi.Operations, func(o openapi.Operation) bool { return o.Path == path && o.Min <= v })
 }
 
 // checkAccept refuses a client that will not read JSON.
@@ -226,6 +242,7 @@ func (c *call) checkPath() error {
 
 // keywordOperations take their arguments from the body or from the query.
 var keywordOperations = map[string]bool{
+	"setBootMode": true, "setSecureBoot": true, "setConsole": true, "injectNMI": true, "setIndicator": true,
 	"setMaintenance": true, "setPower": true, "setProvision": true, "setBootDevice": true, "heartbeat": true,
 }
 

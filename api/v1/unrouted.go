@@ -10,6 +10,8 @@ import (
 const (
 	treeMethods        = "DELETE, GET, PATCH, POST"
 	maintenanceMethods = "DELETE, PUT"
+	consoleMethods     = "GET, PUT"
+	mediaMethods       = "DELETE, GET, POST"
 )
 
 // unrouted is the answer to a method and path that no route takes. Ironic's
@@ -20,7 +22,7 @@ func unrouted(method, path string) *fault {
 	switch segments[0] {
 	case "nodes":
 		return unroutedNode(method, segments[1:])
-	case "ports":
+	case "ports", "portgroups":
 		return malformed(method)
 	case "drivers", "conductors":
 		if method == http.MethodGet {
@@ -55,13 +57,21 @@ func unroutedNode(method string, rest []string) *fault {
 	switch word := rest[1]; {
 	case rest[0] == "detail" && method == http.MethodGet:
 		return notFound("The resource could not be found.")
+	case word == "states" && len(rest) == 3 && rest[2] == "console":
+		return notAllowed(consoleMethods)
 	case word == "states":
 		return notAllowed(http.MethodGet)
+	case word == "vifs" && len(rest) == 2 && method == http.MethodDelete:
+		return badRequest("Missing mandatory parameter: vif_id")
+	case word == "vifs", word == "vmedia":
+		return notAllowed(mediaMethods)
 	case word == "maintenance":
 		return notAllowed(maintenanceMethods)
 	case word == "management":
 		return notAllowed("")
-	case word == "ports":
+	case word == "portgroups" && len(rest) > 3 && rest[3] == "ports" && method == http.MethodGet:
+		return faultf(http.StatusForbidden, "Operation not permitted: node, portgroup and shard cannot be combined.")
+	case word == "ports", word == "portgroups":
 		return malformed(method)
 	case subcollections[word]:
 		return routeFault(http.StatusNotFound)

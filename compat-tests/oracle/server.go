@@ -144,8 +144,48 @@ func stateColumns(name string) [][2]string {
 	return [][2]string{{"provision_state", name}, {"target_provision_state", target}}
 }
 
-// wipe deletes every node.
+// others are the collections that hold what does not go with a node, and the key
+// of their lists. What refers to nodes comes first.
+var others = []struct{ path, key string }{
+	{"allocations", "allocations"}, {"deploy_templates", "deploy_templates"}, {"runbooks", "runbooks"},
+	{"inspection_rules", "inspection_rules"}, {"chassis", "chassis"},
+}
+
+// wipe deletes everything that a client can create.
 func (s *Server) wipe(ctx context.Context) error {
+	if err := s.wipeNodes(ctx); err != nil {
+		return err
+	}
+	for _, o := range others {
+		if err := s.wipeAll(ctx, o.path, o.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) wipeAll(ctx context.Context, path, key string) error {
+	list := map[string][]struct{ UUID string }{}
+	res, err := s.do(ctx, http.MethodGet, "/v1/"+path+"?fields=uuid", "")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil // not served
+	}
+	if err := json.NewDecoder(res.Body).Decode(&list); err != nil {
+		return fmt.Errorf("list %s: %w", path, err)
+	}
+	for _, item := range list[key] {
+		if err := s.delete(ctx, "/v1/"+path+"/"+item.UUID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) wipeNodes(ctx context.Context) error {
 	const query = "UPDATE nodes SET provision_state = 'enroll', target_provision_state = NULL, target_power_state = NULL," +
 		" reservation = NULL, instance_uuid = NULL, protected = false, maintenance = true"
 	if _, err := s.DB.ExecContext(ctx, query); err != nil {
@@ -160,21 +200,21 @@ func (s *Server) wipe(ctx context.Context) error {
 			return nil
 		}
 		for _, n := range list.Nodes {
-			if err := s.deleteNode(ctx, n.UUID); err != nil {
+			if err := s.delete(ctx, "/v1/nodes/"+n.UUID); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (s *Server) deleteNode(ctx context.Context, uuid string) error {
-	res, err := s.do(ctx, http.MethodDelete, "/v1/nodes/"+uuid, "")
+func (s *Server) delete(ctx context.Context, path string) error {
+	res, err := s.do(ctx, http.MethodDelete, path, "")
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusNoContent && res.StatusCode != http.StatusNotFound {
-		return fmt.Errorf("delete node %s: %s", uuid, res.Status)
+		return fmt.Errorf("DELETE %s: %s", path, res.Status)
 	}
 	return nil
 }

@@ -1,0 +1,45 @@
+package v1
+
+import (
+	"net/http"
+
+	"ferrule/metal"
+)
+
+// Parts are what belongs to a node and has a route of its own: portgroups and
+// volumes. Who may do what with one is a matter of its node.
+
+// authorizePart does for a part what authorizeNode does for a node (Ironic:
+// check_port_policy_and_retrieve, check_volume_policy_and_retrieve).
+func (s *Service) authorizePart(c *call, nodeUUID string, noun, ident string) error {
+	if !c.rights.enforced {
+		return nil
+	}
+	n, err := s.store.NodeByUUID(c.Request().Context(), nodeUUID)
+	if err != nil {
+		return err
+	}
+	about := ofPortsNode(&n)
+	if err := c.rights.conceal(about, notFound("%s %s could not be found.", noun, ident)); err != nil {
+		return err
+	}
+	return c.rights.authorize(c.op.Policies[0], about)
+}
+
+// partNode is the node of a new part. The policy is asked whether or not it is
+// there, so that an answer tells nothing of nodes that the sender may not know
+// of.
+func (s *Service) partNode(c *call, uuid string) (metal.Node, error) {
+	n, err := s.store.NodeByUUID(c.Request().Context(), uuid)
+	if err != nil && metal.ReasonOf(err) != metal.NotFound {
+		return n, err
+	}
+	missing := &fault{Status: http.StatusBadRequest, Text: "Node " + uuid + " could not be found.", Cause: err}
+	if err == nil && c.rights.sees(n.Owner, n.Lessee) {
+		return n, c.authorizeOwned(&n, c.op.Policies[0])
+	}
+	if err := c.rights.authorize(c.op.Policies[0], ofNode(nil, nil)); err != nil {
+		return n, err
+	}
+	return n, missing
+}
