@@ -19,10 +19,12 @@ const (
 
 // SetPowerArgs asks for one power state. Target is PowerOn, PowerOff or
 // SoftPowerOff: a reboot is always two commands, off then on. The agent waits
-// until the BMC shows the state, at most TimeoutSeconds.
+// until the BMC shows the state, at most TimeoutSeconds. An action that may have
+// been sent before has SettleSeconds to show itself; only then is it sent.
 type SetPowerArgs struct {
 	Target         PowerState `json:"target"`
 	TimeoutSeconds int        `json:"timeoutSeconds,omitempty"` // 0: 60
+	SettleSeconds  int        `json:"settleSeconds,omitempty"`
 }
 
 // PowerResult is the result of power.getPower and power.setPower: the state

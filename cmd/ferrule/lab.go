@@ -19,6 +19,7 @@ type labCommand struct {
 	Images   string        `help:"Where images are served." default:"127.0.0.1:6398" placeholder:"HOST:PORT"`
 	Seed     uint64        `help:"Chooses the content of the images." default:"1"`
 	StepTime time.Duration `help:"How long each step of cleaning and deployment takes." default:"0s"`
+	Delay    time.Duration `help:"How long a change of power takes to happen." default:"0s" name:"power-delay"`
 	Beat     time.Duration `help:"Least time between two heartbeats of a ramdisk." default:"100ms"`
 }
 
@@ -33,7 +34,7 @@ func (l labCommand) Run(ctx context.Context) error {
 	}
 	return lab.Run(ctx, lab.RunConfig{
 		Config: lab.Config{
-			Servers: l.Servers, Dir: dir, BMCBase: l.BMCBase, BMCPort: l.BMCPort, StepDelay: l.StepTime,
+			Servers: l.Servers, Dir: dir, BMCBase: l.BMCBase, BMCPort: l.BMCPort, StepDelay: l.StepTime, ActionDelay: l.Delay,
 			Timing: ramdisk.Timing{HeartbeatDistance: l.Beat, RetryAfterError: l.Beat},
 		},
 		Control: l.Control, Images: l.Images, ImageSeed: l.Seed,

@@ -24,7 +24,7 @@ func startServers(t *testing.T, count string, firstBMC string) *servers {
 	dir := t.TempDir()
 	process := plane.NewProcess(t, dir, []string{
 		"lab", "--servers", count, "--data", dir, "--bmc-base", firstBMC, "--control", "127.0.0.1:0", "--images", "127.0.0.1:0",
-		"--step-time", "200ms", "--beat", "100ms",
+		"--step-time", "200ms", "--beat", "100ms", "--power-delay", "1s",
 	})
 	process.Launch()
 	process.AwaitPrinted(`{"ready":true`)

@@ -93,8 +93,18 @@ func startPower(r *run, t task) (verdict, error) {
 	if r.op.Axis == metal.AxisProvision && r.node.DisablePowerOff && args.Target != metal.PowerOn {
 		return done, nil
 	}
-	return r.bmc(metal.PowerSet, args, time.Duration(args.TimeoutSeconds)*time.Second)
+	if t.Repeats > 0 {
+		args.SettleSeconds = settleSeconds
+		if args.Target == metal.SoftPowerOff {
+			args.SettleSeconds = args.TimeoutSeconds // the system takes its time
+		}
+	}
+	return r.bmc(metal.PowerSet, args, time.Duration(args.TimeoutSeconds+args.SettleSeconds)*time.Second)
 }
+
+// settleSeconds is how long an action of which nobody knows whether it was sent
+// has to show itself at the BMC, before it is sent.
+const settleSeconds = 10
 
 // powerSet takes what came of a power action.
 func powerSet(r *run, _ task, res metal.CommandResult) (verdict, error) {

@@ -157,6 +157,15 @@ func TestAnUnknownPowerOutcomeIsSettledByAskingForTheStateAgain(t *testing.T) {
 	if got := text(s.world.Node.PowerState); got != "power off" {
 		t.Errorf("power state %q", got)
 	}
+	var settles []int
+	for _, o := range s.sent {
+		var args metal.SetPowerArgs
+		decode(t, o.Request.ArgsJSON, &args)
+		settles = append(settles, args.SettleSeconds)
+	}
+	if len(settles) != 2 || settles[0] != 0 || settles[1] == 0 {
+		t.Errorf("the actions have %v seconds to show themselves before they are sent", settles)
+	}
 }
 
 func TestAWaitTimesOut(t *testing.T) {

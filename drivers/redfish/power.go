@@ -16,7 +16,7 @@ import (
 	"ferrule/metal"
 )
 
-// Limits of SetPowerArgs.TimeoutSeconds.
+// Limits of the times in SetPowerArgs.
 const (
 	defaultPowerTimeout = 60
 	maxPowerTimeout     = 3600
@@ -40,14 +40,20 @@ func (d *Driver) SetPower(ctx context.Context, t driver.Target, a metal.SetPower
 	if seconds == 0 {
 		seconds = defaultPowerTimeout
 	}
-	if seconds < 0 || seconds > maxPowerTimeout {
-		return metal.PowerResult{}, driver.Errorf(metal.CodeInvalidArgs, "timeoutSeconds %d is not between 1 and %d", a.TimeoutSeconds, maxPowerTimeout)
+	for name, given := range map[string]int{"timeoutSeconds": seconds, "settleSeconds": a.SettleSeconds} {
+		if given < 0 || given > maxPowerTimeout {
+			return metal.PowerResult{}, driver.Errorf(metal.CodeInvalidArgs, "%s %d is not between 0 and %d", name, given, maxPowerTimeout)
+		}
 	}
 	change, ok := powerChanges[a.Target]
 	if !ok {
 		return metal.PowerResult{}, driver.Errorf(metal.CodeInvalidArgs, "power target %q is none of power on, power off, soft power off; a reboot is off, then on", a.Target)
 	}
+	settle := time.Duration(a.SettleSeconds) * time.Second
 	return call(ctx, d, t, func(c *client) (metal.PowerResult, error) {
+		if settle > 0 && c.awaitPower(change, settle, settle) == nil {
+			return metal.PowerResult{State: change.state}, nil
+		}
 		return c.setPower(change, time.Duration(seconds)*time.Second)
 	})
 }
