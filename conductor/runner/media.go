@@ -131,8 +131,13 @@ func startRetract(r *run, _ task) (verdict, error) {
 		metal.RetractMediaArgs{Name: "boot-" + r.node.UUID + ".iso"}, 0)
 }
 
-// newToken makes the token that the ramdisk will find on its kernel line.
+// newToken makes the token that the ramdisk will find on its kernel line. A
+// medium that was made elsewhere takes none: its ramdisk is told one when it
+// looks itself up (Ironic: prepare_ramdisk's can_provide_config).
 func newToken(r *run, _ task) (verdict, error) {
+	if ramdisk, err := r.Catalogue.RamdiskFor(r.node); err != nil || ramdisk.ISO != "" {
+		return done, err
+	}
 	ref := metal.NodeSecretRef(r.node.UUID, tokenSecret)
 	r.out.NewTokens = append(r.out.NewTokens, ref)
 	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyToken, ref).With(keyPregenerated, true)
