@@ -320,3 +320,17 @@ func TestAWriteWaitsForTheLock(t *testing.T) {
 		t.Errorf("the holder is not named: %v", f)
 	}
 }
+
+// A tear down takes the place of a deployment that waits for the ramdisk.
+func TestDeletedEndsAWait(t *testing.T) {
+	s := serve(t)
+	uuid := s.node(`{"driver": "fake-hardware"}`)
+	s.put(uuid, func(n *metal.Node) { n.ProvisionState = metal.Available })
+	s.ask("latest", http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", `{"target": "active"}`).want(http.StatusAccepted)
+	s.put(uuid, func(n *metal.Node) { n.ProvisionState, n.Reservation = metal.DeployWait, nil })
+	s.ask("latest", http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", `{"target": "deleted"}`).want(http.StatusAccepted)
+	ops, err := s.store.OpenOperations(t.Context(), uuid)
+	if err != nil || len(ops) != 1 || ops[0].Verb != "deleted" {
+		t.Errorf("operations %v, %v", ops, err)
+	}
+}

@@ -177,11 +177,32 @@ func (v *verb) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := v.supersede(ctx); err != nil {
+		return err
+	}
 	op := metal.OperationRecord{Axis: metal.AxisProvision, Verb: string(info.Verb), Args: args}
 	if err := v.service.open(ctx, v.tx, v.call, n, op); err != nil {
 		return err
 	}
 	return secrets.write(ctx, v.tx)
+}
+
+// supersede closes the operation that waits for somebody else: a tear down takes
+// the place of a deployment, a rescue or a service that waits for the ramdisk.
+func (v *verb) supersede(ctx context.Context) error {
+	ops, err := v.tx.OpenOperations(ctx, v.node.UUID)
+	if err != nil {
+		return err
+	}
+	for i := range ops {
+		if ops[i].Axis != metal.AxisProvision {
+			continue
+		}
+		if err := v.tx.CloseOperation(ctx, &ops[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arguments are the request's own, as the operation keeps them. Secrets go to
