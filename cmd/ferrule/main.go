@@ -31,6 +31,7 @@ type commands struct {
 	Site      siteCommand      `cmd:"" help:"List the sites."`
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this version's schema."`
 	Config    configCommand    `cmd:"" help:"List the options, or check a configuration file."`
+	Policy    policyCommand    `cmd:"" help:"List the built-in policies, or check a policy file."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
