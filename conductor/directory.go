@@ -12,7 +12,8 @@ import (
 )
 
 // directory knows which agent serves a node. It re-reads the conductors once a
-// second: an agent that has just gone keeps its commands queued for it.
+// second, and whenever it finds none on line, who may just have come: an agent
+// that has just gone keeps its commands queued for it.
 type directory struct {
 	store   *store.Store
 	timeout time.Duration
@@ -56,9 +57,19 @@ func (d *directory) agentFor(ctx context.Context, n *metal.Node) (string, error)
 	if metal.HostOf(n.Driver) == metal.HostedHere {
 		return metal.LocalAgent, nil
 	}
+	agent, alive, err := d.look(ctx, n)
+	if err != nil || alive {
+		return agent, err
+	}
+	d.forget()
+	agent, _, err = d.look(ctx, n)
+	return agent, err
+}
+
+func (d *directory) look(ctx context.Context, n *metal.Node) (agent string, alive bool, err error) {
 	list, err := d.conductors(ctx)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	now := time.Now()
 	best, bestAlive, bestRank := "", false, uint64(0)
@@ -71,7 +82,7 @@ func (d *directory) agentFor(ctx context.Context, n *metal.Node) (string, error)
 			best, bestAlive, bestRank = c.AgentID, alive, rank
 		}
 	}
-	return best, nil
+	return best, bestAlive, nil
 }
 
 // rendezvous ranks an agent for a node, evenly over the nodes.

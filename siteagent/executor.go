@@ -166,11 +166,15 @@ func (e *executor) act(log *slog.Logger, cmd metal.Command) (metal.CommandResult
 	}
 	failpoint.Hit("journal-begun")
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(e.ctx, e.timeout)
+	until := e.ctx
+	if repeatable(cmd) {
+		until = e.accept // a stop waits for nothing that can be done again
+	}
+	ctx, cancel := context.WithTimeout(until, e.timeout)
 	defer cancel()
 	result := e.perform(ctx, log, cmd, secrets)
 	failpoint.Hit("acted")
-	if e.ctx.Err() != nil && !result.OK {
+	if until.Err() != nil && !result.OK {
 		log.Warn("command was cut off by the agent's stop; its outcome is unknown")
 		return metal.CommandResult{}, false
 	}

@@ -306,6 +306,38 @@ func TestStopWaitsForWhatHasBegun(t *testing.T) {
 	}
 }
 
+func TestStopDoesNotWaitForWhatCanBeDoneAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	begun := make(chan struct{}, 2)
+	hangs := true
+	r.drivers.execute = func(ctx context.Context, _ metal.Request, _ drivers.Credentials) metal.CommandResult {
+		begun <- struct{}{}
+		if hangs {
+			<-ctx.Done() // a BMC that does not answer
+			return metal.CommandResult{ErrorCode: metal.CodeUnreachable, Message: "the command's time was over"}
+		}
+		return powerOn()
+	}
+	cmd := command()
+	cmd.Kind, cmd.Request.Operation = metal.KindQuery, metal.PowerGet
+	r.deliver(cmd)
+	wait(t, begun)
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.stop() }()
+	if err := wait(t, stopped); err != nil {
+		t.Error(err)
+	}
+	if len(r.link.results) != 0 {
+		t.Errorf("a command that was cut off has the result %+v", <-r.link.results)
+	}
+	hangs = false
+	r.start(time.Minute)
+	if result := r.do(cmd); !result.OK {
+		t.Errorf("delivered again it ends in %+v", result)
+	}
+}
+
 func TestCommandCutOffByTheStopIsOfUnknownOutcome(t *testing.T) {
 	r := newRig(t)
 	if err := r.stop(); err != nil {

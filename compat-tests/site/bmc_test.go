@@ -139,9 +139,7 @@ func TestANodeWithADeadBMCIsDeleted(t *testing.T) {
 	if ports, _ := r.Must(http.MethodGet, "/v1/ports", nil)["ports"].([]any); len(ports) != 0 {
 		t.Errorf("ports of deleted nodes are left: %v", ports)
 	}
-	for i := range 3 { // what is under way there ends
-		setFaults(t, r.server(i), redfish.Faults{})
-	}
+	r.Stop() // nor does a stop wait for it
 }
 
 func TestPlainHTTPIsOnlyForTheNetworksNamed(t *testing.T) {
@@ -149,15 +147,14 @@ func TestPlainHTTPIsOnlyForTheNetworksNamed(t *testing.T) {
 		return // runs the program
 	}
 	t.Parallel()
-	lives := func(args ...string) (*rig, string) {
-		r := start(t, plane.Options{Args: args}, lab.Config{PlainHTTP: true})
-		node := r.enrol(r.server(0), nil)
-		return r, node
+	enrolled := func(args ...string) (*rig, string) {
+		r := start(t, plane.Options{Args: args}, lab.Config{PlainHTTP: true, Servers: 2})
+		return r, r.enrol(r.server(0), nil)
 	}
 	for name, args := range map[string][]string{
 		"none": nil, "another": {"--set", "siteagent.plain_http_bmcs=10.0.0.0/8"},
 	} {
-		r, node := lives(args...)
+		r, node := enrolled(args...)
 		r.Provision(node, "manage", nil)
 		n := r.rested(node)
 		said, _ := n["last_error"].(string)
@@ -168,6 +165,17 @@ func TestPlainHTTPIsOnlyForTheNetworksNamed(t *testing.T) {
 			t.Errorf("network %s: the password went over plain http: %+v", name, asked.Logins)
 		}
 	}
-	r, node := lives("--set", "siteagent.plain_http_bmcs=127.0.0.0/8")
+	r, node := enrolled("--set", "siteagent.plain_http_bmcs=127.0.0.0/8")
 	r.live(node)
+	// It is each agent's own to say.
+	for site, flags := range map[string][]string{"strict": nil, "lenient": {"--plain-http-bmcs", "127.0.0.0/8"}} {
+		r.joinSite(site, flags...).Launch()
+		r.awaitAlive(site, true)
+		node := r.enrol(r.server(1), map[string]any{"conductor_group": site})
+		r.Provision(node, "manage", nil)
+		if n := r.rested(node); (n["provision_state"] == "manageable") != (site == "lenient") {
+			t.Errorf("site %s: the node is %v: %v", site, n["provision_state"], n["last_error"])
+		}
+		r.Must(http.MethodDelete, "/v1/nodes/"+node, nil)
+	}
 }

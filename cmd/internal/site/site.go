@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"time"
 
 	"ferrule/drivers"
 	"ferrule/link/client"
@@ -47,6 +48,18 @@ func Join(ctx context.Context, code string, c Config) (*client.Identity, error) 
 	return client.Enroll(ctx, code, c.DataDir, siteagent.HelloOf(c.Version, nil, c.registry()))
 }
 
+// logOutPatience is how long a stop waits for BMCs to end the agent's sessions
+// there; those of a BMC that does not answer time out by themselves.
+const logOutPatience = 3 * time.Second
+
+func logOut(ctx context.Context, registry *drivers.Registry, log *slog.Logger) {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), logOutPatience)
+	defer cancel()
+	if err := registry.Close(ending); err != nil {
+		log.WarnContext(ctx, "not every BMC let the agent log out", "error", err)
+	}
+}
+
 // Removed reports whether Run ended because the control plane has removed the
 // agent.
 func Removed(err error) bool {
@@ -55,7 +68,7 @@ func Removed(err error) bool {
 }
 
 // Run runs the agent that has joined, until ctx ends.
-func Run(ctx context.Context, c Config) (err error) {
+func Run(ctx context.Context, c Config) error {
 	identity, err := client.Load(c.DataDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the folder %s holds no agent: join a site first, with a code from \"ferrule join-code\"", c.DataDir)
@@ -69,7 +82,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	defer wire.Close()
 	registry := c.registry()
-	defer func() { err = errors.Join(err, registry.Close(context.WithoutCancel(ctx))) }()
+	defer logOut(ctx, registry, c.Log)
 	agent, err := siteagent.New(siteagent.Options{
 		DataDir: c.DataDir, Link: siteagent.OverClient(wire), Drivers: registry, ListenAddr: c.Listen, Listener: c.Listener,
 		AdvertiseURL: c.AdvertiseURL, ImageDirs: c.ImageDirs, Version: c.Version, Logger: c.Log,
