@@ -17,6 +17,7 @@ import (
 type operator struct {
 	Endpoint    string `help:"Where the API is." default:"http://127.0.0.1:6385" placeholder:"URL"`
 	Credentials string `help:"File with one line, USER:PASSWORD, where the API asks for one." placeholder:"FILE"`
+	Token       string `help:"File with one line, a Keystone token, where the API asks for one." placeholder:"FILE"`
 }
 
 // The limits of one call.
@@ -80,17 +81,35 @@ func (o operator) request(ctx context.Context, method, path string, in any) (*ht
 	if in != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	return request, o.identify(request)
+}
+
+// identify says who asks. Secrets come from files, so that none stands in a
+// list of processes.
+func (o operator) identify(request *http.Request) error {
+	if o.Token != "" {
+		token, err := readLine(o.Token)
+		if err != nil {
+			return fmt.Errorf("read the token: %w", err)
+		}
+		request.Header.Set("X-Auth-Token", token)
+	}
 	if o.Credentials == "" {
-		return request, nil
+		return nil
 	}
-	line, err := os.ReadFile(o.Credentials)
+	line, err := readLine(o.Credentials)
 	if err != nil {
-		return nil, fmt.Errorf("read the credentials: %w", err)
+		return fmt.Errorf("read the credentials: %w", err)
 	}
-	user, password, found := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
+	user, password, found := strings.Cut(line, ":")
 	if !found {
-		return nil, fmt.Errorf("the file %s has no line USER:PASSWORD", o.Credentials)
+		return fmt.Errorf("the file %s has no line USER:PASSWORD", o.Credentials)
 	}
 	request.SetBasicAuth(user, password)
-	return request, nil
+	return nil
+}
+
+func readLine(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	return strings.TrimRight(string(text), "\r\n"), err
 }
