@@ -26,11 +26,15 @@ func TestBadInputNeverFails(t *testing.T) {
 		"?node=%2F", "?limit=1&limit=2", "?%zz", "?provision_state=nosuch", "?node_uuid=x", "?addresses=,,", "?conductor_group=A",
 	}
 	idents := []string{uuid, "n", "nosuch", "%00", "%FF", "a%2Fb", strings.Repeat("x", 300), "..", "%2e%2e", "ports", "n@1"}
+	versions := []string{"1.1", "1.46", "latest"}
+	if testing.Short() {
+		versions = versions[2:]
+	}
 	for _, op := range openapi.Operations {
 		if op.Own {
 			continue
 		}
-		for _, version := range []string{"1.1", "1.46", "latest"} {
+		for _, version := range versions {
 			for _, query := range queries {
 				s.probe(version, op.Method, fill(op.Path, uuid)+query, "")
 			}
