@@ -40,9 +40,9 @@ func TestTheCapabilityTable(t *testing.T) {
 			metal.VirtualMediaEject, metal.VirtualMediaInsert, metal.VirtualMediaStatus,
 		},
 		"fake": {
-			metal.FirmwareComponents, metal.InspectHardware, metal.InspectMACs,
+			metal.ConsoleStart, metal.ConsoleStop, metal.FirmwareComponents, metal.InspectHardware, metal.InspectMACs,
 			metal.BootDeviceGet, metal.IndicatorsGet, metal.SensorsGet, metal.NMIInject,
-			metal.BootDeviceSet, metal.IndicatorSet, metal.PowerGet, metal.PowerSet,
+			metal.BootDeviceSet, metal.IndicatorSet, metal.PowerGet, metal.PowerSet, metal.VendorCall,
 		},
 		"manual": {metal.BootDeviceGet, metal.BootDeviceSet, metal.PowerGet, metal.PowerSet},
 	}

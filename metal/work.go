@@ -2,13 +2,14 @@ package metal
 
 import "time"
 
-// Axis is one of the two things a node may be doing at a time.
+// Axis is one of the things a node may be doing at the same time.
 type Axis string
 
 // The axes.
 const (
 	AxisProvision Axis = "provision"
 	AxisPower     Axis = "power"
+	AxisAction    Axis = "action" // whatever else is done to the hardware behind an answer
 )
 
 // OperationRecord is what a node is doing now: at most one is open per node
@@ -18,7 +19,7 @@ type OperationRecord struct {
 	ID         string // UUID
 	NodeUUID   string
 	Axis       Axis
-	Verb       string     // a provision verb, or the power target
+	Verb       string     // a provision verb, the power target, or an Action
 	Args       JSON       // the request's own arguments (clean_steps, timeout …); no secret but by ref
 	Plan       JSON       // the runner's state
 	Deadline   *time.Time // when the wait that is under way times out

@@ -116,7 +116,7 @@ func (s *Service) open(ctx context.Context, tx *store.Tx, c *call, n *metal.Node
 	if op.Args == "" {
 		op.Args = metal.EmptyObject
 	}
-	if op.Axis == metal.AxisPower || n.ProvisionState.Held() {
+	if op.Axis != metal.AxisProvision || n.ProvisionState.Held() {
 		host := s.config.Default.Host
 		n.Reservation = &host
 	}

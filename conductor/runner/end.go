@@ -19,8 +19,12 @@ func (r *run) fail(t task, err error) error {
 	if t.BestEffort {
 		return r.loop()
 	}
-	if r.op.Axis == metal.AxisPower {
+	switch r.op.Axis {
+	case metal.AxisPower:
 		r.powerFailed(err)
+		return nil
+	case metal.AxisAction:
+		r.actionFailed(err)
 		return nil
 	}
 	if r.plan.Failure != "" {

@@ -22,6 +22,9 @@ func (r *run) begin() ([]task, error) {
 	if r.op.Axis == metal.AxisPower {
 		return r.powerTasks(), nil
 	}
+	if r.op.Axis == metal.AxisAction {
+		return r.actionTasks()
+	}
 	r.node.LastError = nil
 	switch metal.Verb(r.op.Verb) {
 	case metal.VerbManage:

@@ -48,7 +48,7 @@ func reserve(out *Outcome, host string) {
 		if op.FinishedAt != nil {
 			continue
 		}
-		held = held || op.Axis == metal.AxisPower || !waits(out.Node.ProvisionState)
+		held = held || op.Axis != metal.AxisProvision || !waits(out.Node.ProvisionState)
 	}
 	switch {
 	case !held:

@@ -70,3 +70,14 @@ type Inspection interface {
 type Firmware interface {
 	FirmwareComponents(context.Context, Target) (metal.FirmwareComponentsResult, error)
 }
+
+// Console is the concern console.
+type Console interface {
+	StartConsole(context.Context, Target) error
+	StopConsole(context.Context, Target) error
+}
+
+// Vendor is what a driver offers beyond the concerns.
+type Vendor interface {
+	CallVendor(context.Context, Target, metal.VendorCallArgs) (metal.VendorCallResult, error)
+}

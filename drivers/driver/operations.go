@@ -86,6 +86,18 @@ func FirmwareOperations(d Firmware) Operations {
 	return Operations{metal.FirmwareComponents: read(d.FirmwareComponents)}
 }
 
+// ConsoleOperations are those of a Console.
+func ConsoleOperations(d Console) Operations {
+	start := func(ctx context.Context, t Target) (any, error) { return nil, d.StartConsole(ctx, t) }
+	stop := func(ctx context.Context, t Target) (any, error) { return nil, d.StopConsole(ctx, t) }
+	return Operations{metal.ConsoleStart: read(start), metal.ConsoleStop: read(stop)}
+}
+
+// VendorOperations are those of a Vendor.
+func VendorOperations(d Vendor) Operations {
+	return Operations{metal.VendorCall: act(d.CallVendor)}
+}
+
 // CredentialRotationOperations are those of a CredentialRotation. The new
 // password comes to the agent as a ref like the old one, so the caller
 // resolves it and hands it over in the context of the call.

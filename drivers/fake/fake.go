@@ -30,6 +30,8 @@ func Descriptor() driver.Descriptor {
 			driver.NMIOperations(d),
 			driver.InspectionOperations(d),
 			driver.FirmwareOperations(d),
+			driver.ConsoleOperations(d),
+			driver.VendorOperations(d),
 		),
 		Options: []driver.Option{{
 			Name:   PowerOption,
@@ -118,4 +120,33 @@ func (Driver) MACs(context.Context, driver.Target) (metal.MACsResult, error) {
 // FirmwareComponents finds nothing.
 func (Driver) FirmwareComponents(context.Context, driver.Target) (metal.FirmwareComponentsResult, error) {
 	return metal.FirmwareComponentsResult{Components: []metal.FirmwareComponentInfo{}}, nil
+}
+
+// StartConsole does nothing.
+func (Driver) StartConsole(context.Context, driver.Target) error { return nil }
+
+// StopConsole does nothing.
+func (Driver) StopConsole(context.Context, driver.Target) error { return nil }
+
+// vendorWords are what the example methods of Ironic's fake vendor interface
+// compare their argument with.
+var vendorWords = map[string]string{
+	"second_method": "kazoo", "third_method_sync": "meow", "fourth_method_shared_lock": "woof",
+}
+
+// CallVendor is the example methods of Ironic's fake vendor interface.
+func (Driver) CallVendor(_ context.Context, _ driver.Target, a metal.VendorCallArgs) (metal.VendorCallResult, error) {
+	word, compares := vendorWords[a.Method]
+	switch {
+	case a.Method == "log_passthrough":
+		return metal.VendorCallResult{}, nil
+	case !compares:
+		return metal.VendorCallResult{}, driver.Errorf(metal.CodeUnsupported, "there is no vendor method %q", a.Method)
+	}
+	for name := range a.Arguments {
+		if name != "bar" {
+			return metal.VendorCallResult{}, driver.Errorf(metal.CodeInvalidArgs, "%s got an unexpected argument %q", a.Method, name)
+		}
+	}
+	return metal.VendorCallResult{Return: a.Arguments["bar"] == word}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/format"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -72,7 +73,9 @@ func writeOperation(b *bytes.Buffer, method, path string, op *openapi3.Operation
 	}
 	success := 0
 	for status := range op.Responses.Map() {
-		fmt.Sscanf(status, "%d", &success)
+		if n, err := strconv.Atoi(status); err == nil && (success == 0 || n < success) {
+			success = n
+		}
 	}
 	fmt.Fprintf(b, "{ID: %q, Method: %q, Path: %q, Min: %d, Success: %d", op.OperationID, method, path, ext.version("min-ver", 1), success)
 	if v := ext.version("also-at", 0); v != 0 {
