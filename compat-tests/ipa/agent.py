@@ -12,6 +12,7 @@ or {"error", "kind"}.
 import json
 import os
 import sys
+import types
 
 from oslo_concurrency import processutils
 from oslo_config import cfg
@@ -22,6 +23,7 @@ from ironic_python_agent import encoding
 from ironic_python_agent import hardware
 from ironic_python_agent import inspector
 from ironic_python_agent import tls_utils
+from ironic_python_agent.extensions import base
 
 
 def refuse(*command, **_):
@@ -103,6 +105,13 @@ class MadeUpHardware(hardware.HardwareManager):
         return {'step': name, 'priority': priority, 'interface': 'deploy',
                 'reboot_requested': False, 'abortable': True}
 
+    def get_deploy_steps(self, node, ports):
+        return [self.step('write_image', 0)]
+
+    def write_image(self, node, ports, image_info, configdrive=None):
+        self.done.append({'step': 'write_image', 'image_info': image_info,
+                          'configdrive': configdrive})
+
     def first(self, node, ports):
         self.done.append({'step': 'first', 'node': node['uuid'],
                           'ports': [p['address'] for p in ports]})
@@ -111,6 +120,33 @@ class MadeUpHardware(hardware.HardwareManager):
         self.done.append({'step': 'second', 'node': node['uuid'],
                           'ports': [p['address'] for p in ports]})
         return 'as good as new'
+
+
+class Standby(base.BaseAgentExtension):
+    """Stands in for the extension that would stop this machine."""
+
+    @base.sync_command('get_partition_uuids')
+    def get_partition_uuids(self):
+        return {'root uuid': '0x5a1ec0de', 'partitions': {}}
+
+    @base.async_command('power_off')
+    def power_off(self):
+        manager.done.append({'step': 'power_off'})
+
+    @base.sync_command('sync')
+    def sync(self):
+        pass
+
+
+class Image(base.BaseAgentExtension):
+    """Stands in for the extension that would mount disks."""
+
+    @base.async_command('install_bootloader')
+    def install_bootloader(self, root_uuid, efi_system_part_uuid=None,
+                           prep_boot_part_uuid=None, target_boot_mode='bios',
+                           ignore_bootloader_failure=None):
+        manager.done.append({'step': 'install_bootloader', 'root': root_uuid,
+                             'mode': target_boot_mode})
 
 
 def lookup(timeout=60, node_uuid=None):
@@ -194,7 +230,10 @@ address = ipa.Host(machine['host'], machine['port'])
 agent = ipa.IronicPythonAgent(
     machine['api'], address, address, 1, 1, None, 60, 1, False, None)
 # What would touch the machine itself is not to be had.
-agent.ext_mgr = {'clean': agent.ext_mgr['clean']}
+agent.ext_mgr = {
+    'clean': agent.ext_mgr['clean'], 'deploy': agent.ext_mgr['deploy'],
+    'standby': types.SimpleNamespace(obj=Standby(agent)),
+    'image': types.SimpleNamespace(obj=Image(agent))}
 main()
 agent.api.stop()
 os._exit(0)  # threads of the server would go on
