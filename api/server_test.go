@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	v1 "ferrule/api/v1"
 	"ferrule/config"
 	"ferrule/metal"
 	"ferrule/store"
@@ -41,6 +42,7 @@ type served struct {
 	api    *Server
 	config *config.Config
 	agent  *agent
+	sealer v1.Sealer
 	file   string
 }
 
@@ -62,6 +64,7 @@ func serve(t testing.TB, set ...string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.sealer = sealer
 	log := slog.New(slog.NewTextHandler(logTo{t}, nil))
 	if _, fuzzing := t.(*testing.F); fuzzing {
 		log = slog.New(slog.DiscardHandler)

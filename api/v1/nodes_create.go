@@ -38,6 +38,9 @@ func (s *Service) createNode(c *call) error {
 		if err := s.linkParent(c, tx, ctx, n); err != nil {
 			return err
 		}
+		if err := enterChassis(ctx, tx, &metal.Node{}, n); err != nil {
+			return err
+		}
 		if err := tx.InsertNode(ctx, n); err != nil {
 			return err
 		}
@@ -95,9 +98,6 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 		}
 	}
 	s.fillDefaults(n)
-	if n.ChassisUUID != nil {
-		return nil, badRequest("Chassis %s could not be found.", *n.ChassisUUID)
-	}
 	return n, nil
 }
 

@@ -12,7 +12,9 @@ import (
 )
 
 // listNodes lists nodes: the short view, one of fields=, or the detailed one.
-func (s *Service) listNodes(c *call) error {
+func (s *Service) listNodes(c *call) error { return s.listNodesIn(c, "nodes") }
+
+func (s *Service) listNodesIn(c *call, collection string) error {
 	if err := s.checkNodeFilters(c); err != nil {
 		return err
 	}
@@ -21,14 +23,16 @@ func (s *Service) listNodes(c *call) error {
 		return err
 	}
 	names := nextFields(c, "instance_uuid", "maintenance", "power_state", "provision_state", "uuid", "name")
-	return s.answerNodes(c, "nodes", fields, names)
+	return s.answerNodes(c, collection, fields, names)
 }
 
-func (s *Service) listNodesDetail(c *call) error {
+func (s *Service) listNodesDetail(c *call) error { return s.listNodesDetailIn(c, "nodes/detail") }
+
+func (s *Service) listNodesDetailIn(c *call, collection string) error {
 	if err := s.checkNodeFilters(c); err != nil {
 		return err
 	}
-	return s.answerNodes(c, "nodes/detail", detailView(openapi.NodeFields, c.version), nil)
+	return s.answerNodes(c, collection, detailView(openapi.NodeFields, c.version), nil)
 }
 
 // checkNodeFilters refuses filters that are too new and values that no node can
@@ -54,10 +58,7 @@ func (s *Service) checkNodeFilters(c *call) error {
 			return badRequest("Unrecognized fault %q is specified", *fault)
 		}
 	}
-	if chassis := c.query.text("chassis_uuid"); chassis != nil {
-		return notFound("Chassis %s could not be found.", *chassis)
-	}
-	return nil
+	return s.checkChassisFilter(c)
 }
 
 func (s *Service) nodeQuery(c *call) (store.NodeQuery, error) {
@@ -66,8 +67,8 @@ func (s *Service) nodeQuery(c *call) (store.NodeQuery, error) {
 		return store.NodeQuery{}, err
 	}
 	q := store.NodeQuery{
-		Page:         page,
-		InstanceUUID: c.query.text("instance_uuid"), InstanceName: c.query.text("instance_name"),
+		Page:        page,
+		ChassisUUID: c.query.text("chassis_uuid"), InstanceUUID: c.query.text("instance_uuid"), InstanceName: c.query.text("instance_name"),
 		Associated: c.query.boolean("associated"), Maintenance: c.query.boolean("maintenance"), Retired: c.query.boolean("retired"),
 		Driver: c.query.text("driver"), ResourceClass: c.query.text("resource_class"), Fault: c.query.text("fault"),
 		Owner: c.query.text("owner"), Lessee: c.query.text("lessee"), Project: c.query.text("project"),

@@ -203,10 +203,7 @@ func (u *nodeUpdate) checkLinks(ctx context.Context, n *metal.Node) error {
 	if u.before.ChassisUUID != nil && n.ChassisUUID == nil && u.call.version < 25 {
 		return notAcceptable()
 	}
-	if n.ChassisUUID != nil && !sameText(u.before.ChassisUUID, n.ChassisUUID) {
-		return badRequest("Chassis %s could not be found.", *n.ChassisUUID)
-	}
-	return nil
+	return enterChassis(ctx, u.tx, &u.before, n)
 }
 
 // checkFlags are the rules of maintenance, protected and retired.

@@ -94,7 +94,7 @@ type handler func(c *call) error
 
 // handlers is the handler of each operation of the description, by its id.
 func (s *Service) handlers() map[string]handler {
-	return map[string]handler{
+	all := map[string]handler{
 		"getVersions": s.getVersions, "headVersions": s.getVersions, "getV1": s.getV1, "headV1": s.getV1,
 
 		"listNodes": s.listNodes, "listNodesDetail": s.listNodesDetail, "createNode": s.createNode,
@@ -108,17 +108,14 @@ func (s *Service) handlers() map[string]handler {
 		"listPorts": s.listPorts, "listPortsDetail": s.listPortsDetail, "createPort": s.createPort,
 		"getPort": s.getPort, "updatePort": s.updatePort, "deletePort": s.deletePort,
 
-		"listNodePortgroups": s.listNodePortgroups, "listNodePortgroupsDetail": s.listNodePortgroupsDetail,
-		"listPortgroups": s.listPortgroups, "listPortgroupsDetail": s.listPortgroupsDetail, "createPortgroup": s.createPortgroup,
-		"getPortgroup": s.getPortgroup, "updatePortgroup": s.updatePortgroup, "deletePortgroup": s.deletePortgroup,
-		"listPortgroupPorts": s.listPortgroupPorts, "listPortgroupPortsDetail": s.listPortgroupPortsDetail,
-
 		"listDrivers": s.listDrivers, "getDriver": s.getDriver, "getDriverProperties": s.getDriverProperties,
 		"getLogicalDiskProperties": s.getLogicalDiskProperties,
 		"listConductors":           s.listConductors, "getConductor": s.getConductor,
 
 		"lookup": s.lookup, "heartbeat": s.heartbeat, "continueInspection": s.continueInspection,
 	}
+	maps.Copy(all, s.resourceHandlers())
+	return all
 }
 
 // Register adds every route of the description that is not Ferrule's own.

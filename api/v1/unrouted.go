@@ -22,7 +22,7 @@ func unrouted(method, path string) *fault {
 	switch segments[0] {
 	case "nodes":
 		return unroutedNode(method, segments[1:])
-	case "ports", "portgroups":
+	case "ports":
 		return malformed(method)
 	case "drivers", "conductors":
 		if method == http.MethodGet {
@@ -38,6 +38,9 @@ func unrouted(method, path string) *fault {
 		return notAllowed(http.MethodGet)
 	case "":
 		return faultf(http.StatusMethodNotAllowed, "The method %s is not allowed.", method)
+	}
+	if f := unroutedResource(method, segments); f != nil {
+		return f
 	}
 	return routeFault(http.StatusNotFound)
 }
@@ -73,6 +76,8 @@ func unroutedNode(method string, rest []string) *fault {
 		return faultf(http.StatusForbidden, "Operation not permitted: node, portgroup and shard cannot be combined.")
 	case word == "ports", word == "portgroups":
 		return malformed(method)
+	case word == "volume":
+		return unroutedVolume(method, rest[2:])
 	case subcollections[word]:
 		return routeFault(http.StatusNotFound)
 	case method == http.MethodDelete:

@@ -1,0 +1,54 @@
+package v1
+
+import "net/http"
+
+// resourceHandlers are the handlers of all that is stored beside nodes, ports
+// and conductors.
+func (s *Service) resourceHandlers() map[string]handler {
+	return map[string]handler{
+		"listNodePortgroups": s.listNodePortgroups, "listNodePortgroupsDetail": s.listNodePortgroupsDetail,
+		"listPortgroups": s.listPortgroups, "listPortgroupsDetail": s.listPortgroupsDetail, "createPortgroup": s.createPortgroup,
+		"getPortgroup": s.getPortgroup, "updatePortgroup": s.updatePortgroup, "deletePortgroup": s.deletePortgroup,
+		"listPortgroupPorts": s.listPortgroupPorts, "listPortgroupPortsDetail": s.listPortgroupPortsDetail,
+
+		"listChassis": s.listChassis, "listChassisDetail": s.listChassisDetail, "createChassis": s.createChassis,
+		"getChassis": s.getChassis, "updateChassis": s.updateChassis, "deleteChassis": s.deleteChassis,
+		"listChassisNodes": s.listChassisNodes, "listChassisNodesDetail": s.listChassisNodesDetail,
+
+		"getVolume": s.getVolume, "getNodeVolume": s.getNodeVolume,
+		"listNodeConnectors": s.listNodeConnectors, "listNodeTargets": s.listNodeTargets,
+		"listConnectors": s.listConnectors, "createConnector": s.createConnector, "getConnector": s.getConnector,
+		"updateConnector": s.updateConnector, "deleteConnector": s.deleteConnector,
+		"listTargets": s.listTargets, "createTarget": s.createTarget, "getTarget": s.getTarget,
+		"updateTarget": s.updateTarget, "deleteTarget": s.deleteTarget,
+	}
+}
+
+// unroutedResource is the answer to a method and path below these that no route
+// takes; nil where the first word is none of them.
+func unroutedResource(method string, segments []string) *fault {
+	switch segments[0] {
+	case "chassis":
+		if len(segments) > 3 && segments[2] == "nodes" && method == http.MethodDelete {
+			return notFound("The resource could not be found.")
+		}
+		return malformed(method)
+	case "volume":
+		return unroutedVolume(method, segments[1:])
+	case "portgroups":
+		return malformed(method)
+	case "allocations", "deploy_templates", "runbooks", "inspection_rules", "shards", "events":
+		return malformed(method)
+	}
+	return nil
+}
+
+func unroutedVolume(method string, rest []string) *fault {
+	switch {
+	case len(rest) == 0:
+		return notAllowed(http.MethodGet)
+	case rest[0] == "connectors", rest[0] == "targets":
+		return malformed(method)
+	}
+	return routeFault(http.StatusNotFound)
+}
