@@ -71,12 +71,50 @@ func (l *life) once(ctx context.Context) error {
 			return err
 		}
 		if s.end == "active" {
-			if err := l.awaitInstance(ctx); err != nil {
+			if err := l.useInstance(ctx); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// useInstance switches the instance off and on again.
+func (l *life) useInstance(ctx context.Context) error {
+	for _, target := range []string{"power on", "power off", "power on"} {
+		if err := l.power(ctx, target); err != nil {
+			return err
+		}
+		if target != "power on" {
+			continue
+		}
+		if err := l.awaitInstance(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// power asks for a state of power until the node has it.
+func (l *life) power(ctx context.Context, target string) error {
+	var refusal any
+	return again(ctx, target, func() (bool, any, error) {
+		n, err := l.look(ctx)
+		if err != nil {
+			return false, refusal, err
+		}
+		switch {
+		case n["last_error"] != nil:
+			return false, nil, fmt.Errorf("%s: the node is %v: %v", target, n["power_state"], n["last_error"])
+		case n["target_power_state"] != nil:
+			return false, fmt.Sprintf("on the way to %v", n["target_power_state"]), nil
+		case n["power_state"] == target:
+			return true, nil, nil
+		}
+		a, err := l.plane.Try(ctx, http.MethodPut, "/v1/nodes/"+l.name+"/states/power", map[string]any{"target": target})
+		refusal = told(a, err)
+		return false, refusal, nil
+	})
 }
 
 // again does try until it says that it is done.

@@ -271,9 +271,9 @@ func (r *run) command(req metal.Request, args any, extra time.Duration) (verdict
 	return stay, nil
 }
 
-// mostRepeats is how often an outcome may be unknown before the agent is taken
-// to be unable to tell any.
-const mostRepeats = 10
+// mostRepeats is how often in a row an outcome may be unknown before the agent
+// is taken to be unable to tell any: more often than anybody kills it.
+const mostRepeats = 100
 
 // again begins the task anew, its outcome being unknown. That does no harm: an
 // operation names a wanted state and looks before it acts, or only reads.
