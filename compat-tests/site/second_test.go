@@ -47,10 +47,7 @@ func refused(t *testing.T, words string, args ...string) {
 }
 
 // agent is a site agent as a process of its own.
-type agent struct {
-	*plane.Process
-	dir string
-}
+type agent struct{ *plane.Process }
 
 // joinSite makes an agent of the site, which has joined and does not run yet.
 // Its address stays the same over restarts, as machines need it.
@@ -64,7 +61,7 @@ func (r *rig) joinSite(site string, flags ...string) *agent {
 	code := must(r.t, "join-code", "--site", site, "--lifetime", "5m", "--endpoint", r.URL)
 	must(r.t, "agent", "join", "--data", filepath.Join(dir, "agent"), code)
 	args := []string{"agent", "run", "--data", filepath.Join(dir, "agent"), "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0])}
-	return &agent{plane.NewProcess(r.t, dir, append(args, flags...)), dir}
+	return &agent{plane.NewProcess(r.t, dir, append(args, flags...))}
 }
 
 // conductor is the entry of the site in /v1/conductors, nil for none.
@@ -243,6 +240,29 @@ func TestARemovedAgentIsOut(t *testing.T) {
 		t.Errorf("a verb for a site without agents is accepted: %d", answer.Status)
 	}
 	r.Must(http.MethodDelete, "/v1/nodes/"+node, nil)
+}
+
+func TestAFerruleOutlivesItsEmbeddedAgent(t *testing.T) {
+	if testing.Short() {
+		return // runs the program
+	}
+	t.Parallel()
+	p := plane.Start(t, plane.Options{})
+	id := idOf(t, &rig{Plane: p}, "-")
+	must(t, "agents", "remove", id, "--endpoint", p.URL)
+	until(t, "the word on how to have one again", func() bool {
+		text, err := os.ReadFile(p.Log)
+		return err == nil && strings.Contains(string(text), "delete the agent's folder")
+	})
+	p.Must(http.MethodGet, "/v1/nodes", nil)
+	p.Stop()
+	if err := os.RemoveAll(filepath.Join(p.DataDir, "agent")); err != nil {
+		t.Fatal(err)
+	}
+	p.Restart()
+	if list := must(t, "agents", "list", "--endpoint", p.URL); !strings.Contains(list, "on line") || strings.Contains(list, id) {
+		t.Errorf("the agents are:\n%s", list)
+	}
 }
 
 // idOf is the agent on line at a site.
