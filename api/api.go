@@ -7,6 +7,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -110,7 +111,7 @@ func recoverer(log *slog.Logger) echo.MiddlewareFunc {
 		return func(c echo.Context) (err error) {
 			defer func() {
 				if r := recover(); r != nil {
-					if r == http.ErrAbortHandler {
+					if aborted, ok := r.(error); ok && errors.Is(aborted, http.ErrAbortHandler) {
 						panic(r)
 					}
 					log.Error("handler panicked", "method", c.Request().Method, "path", c.Request().URL.Path, "panic", r, "stack", stack())

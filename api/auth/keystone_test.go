@@ -150,9 +150,8 @@ func (k *service) try(headers ...string) (*Identity, error) {
 	return k.Authenticate(r)
 }
 
-func refused(t *testing.T, err error, status int) *Refusal {
+func refused(t *testing.T, err error, status int) (refusal *Refusal) {
 	t.Helper()
-	var refusal *Refusal
 	if !errors.As(err, &refusal) || refusal.Status != status {
 		t.Fatalf("got %v, want a refusal with %d", err, status)
 	}
@@ -239,7 +238,7 @@ func TestAGoodTokenIsAskedAboutOnceInItsTime(t *testing.T) {
 	times(1)
 	k.at = k.at.Add(2 * time.Second)
 	_, err := k.try("X-Auth-Token", id)
-	refused(t, err, http.StatusUnauthorized)
+	_ = refused(t, err, http.StatusUnauthorized)
 }
 
 func TestAStrangersTokenIsNotAskedAboutAgainAtOnce(t *testing.T) {
@@ -248,14 +247,14 @@ func TestAStrangersTokenIsNotAskedAboutAgainAtOnce(t *testing.T) {
 	k := s.service(t, nil)
 	for range 3 {
 		_, err := k.try("X-Auth-Token", "made-up")
-		refused(t, err, http.StatusUnauthorized)
+		_ = refused(t, err, http.StatusUnauthorized)
 	}
 	if s.asked != 1 {
 		t.Errorf("asked %d times", s.asked)
 	}
 	k.at = k.at.Add(strangerTime)
 	_, err := k.try("X-Auth-Token", "made-up")
-	if refused(t, err, http.StatusUnauthorized); s.asked != 2 {
+	if _ = refused(t, err, http.StatusUnauthorized); s.asked != 2 {
 		t.Errorf("asked %d times, later", s.asked)
 	}
 }
@@ -272,7 +271,7 @@ func TestNothingIsRememberedWhereThatIsConfigured(t *testing.T) {
 	}
 	s.set(func() { delete(s.tokens, id) })
 	_, err := k.try("X-Auth-Token", id)
-	refused(t, err, http.StatusUnauthorized)
+	_ = refused(t, err, http.StatusUnauthorized)
 }
 
 func TestTheServiceLogsInAgainWhenItsOwnTokenIsOver(t *testing.T) {

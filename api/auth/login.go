@@ -152,7 +152,7 @@ func (l *login) open(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	// Keystone's own entry in its catalogue, where there is one as configured.
 	if made, ok := provider.GetAuthResult().(tokens.CreateResult); ok {
 		if catalogue, err := made.ExtractServiceCatalog(); err == nil {
-			if url, err := openstack.V3EndpointURL(catalogue, l.endpoint); err == nil {
+			if url, err := openstack.V3Endpoint(ctx, provider, catalogue, l.endpoint); err == nil {
 				client.Endpoint = strings.TrimSuffix(strings.TrimSuffix(url, "/"), "/v3") + "/v3/"
 			}
 		}

@@ -129,7 +129,7 @@ func (v *verb) checkRoom(ctx context.Context) error {
 // validate checks the interfaces that the verb needs, before anything changes.
 func (v *verb) validate(ctx context.Context) error {
 	var need []metal.InterfaceType
-	what := ""
+	var what string
 	switch v.request.verb.Verb {
 	case metal.VerbActive, metal.VerbRebuild:
 		need, what = []metal.InterfaceType{metal.PowerInterface, metal.DeployInterface}, "Failed to validate deploy or power info for node %s. Error: %s"
