@@ -173,7 +173,9 @@ func TestALesseeIsNotShownWhatIsTheOwners(t *testing.T) {
 	for who, redacted := range map[string]bool{"reader@system": false, "reader@blue": false, "admin@green": true} {
 		one := s.as(who, "GET", "/v1/nodes/blue", "").want(200).object()
 		list := s.as(who, "GET", "/v1/nodes/detail?owner=blue", "").want(200).object()["nodes"].([]any)
-		for _, node := range []map[string]any{one, list[0].(map[string]any)} {
+		some := s.as(who, "GET", "/v1/nodes/blue?fields="+strings.Join(hidden, ","), "").want(200).object()
+		few := s.as(who, "GET", "/v1/nodes?owner=blue&fields="+strings.Join(hidden, ","), "").want(200).object()["nodes"].([]any)
+		for _, node := range []map[string]any{one, list[0].(map[string]any), some, few[0].(map[string]any)} {
 			for _, field := range hidden {
 				if got := strings.Contains(fmt.Sprint(node[field]), "edacted"); got != redacted {
 					t.Errorf("%s: %s is %v", who, field, node[field])

@@ -172,15 +172,23 @@ func (s *Service) requireConductor(ctx context.Context, n *metal.Node, status in
 	return nil
 }
 
+// encoding is what every encoder needs: no answer is written without the rights
+// of whom it is for.
+func (c *call) encoding() *encoding {
+	return &encoding{base: c.base, version: c.version, rights: c.rights}
+}
+
 // encoding is what encoders need for this request; who serves a node is looked
 // up only where the answer shows it.
 func (s *Service) encoding(c *call, needsConductor bool) (*encoding, error) {
+	e := c.encoding()
 	if !needsConductor {
-		return &encoding{base: c.base, version: c.version}, nil
+		return e, nil
 	}
 	cs, err := s.liveConductors(c.Request().Context())
 	if err != nil {
 		return nil, err
 	}
-	return &encoding{base: c.base, version: c.version, conductor: cs.serving, rights: c.rights}, nil
+	e.conductor = cs.serving
+	return e, nil
 }

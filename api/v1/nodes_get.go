@@ -51,7 +51,7 @@ func (s *Service) getStates(c *call) error {
 		}
 		_, index, _ := openapi.NodeFields.Field(f.Name)
 		b = appendKey(b, f.Name)
-		b = nodeEncoders[index](b, &n, &encoding{version: c.version})
+		b = nodeEncoders[index](b, &n, c.encoding())
 	}
 	return c.json(http.StatusOK, append(b, '}'))
 }

@@ -147,7 +147,7 @@ func (s *Service) answerPorts(c *call, collection string, q store.PortQuery, fie
 	if err != nil {
 		return err
 	}
-	e := &encoding{base: c.base, version: c.version}
+	e := c.encoding()
 	b := append(make([]byte, 0, 256+len(list)*48*len(fields)), `{"ports":[`...)
 	last := ""
 	for i := range list {
@@ -195,5 +195,5 @@ func (s *Service) port(c *call) (metal.Port, error) {
 }
 
 func (s *Service) answerPort(c *call, status int, p *metal.Port, fields view) error {
-	return c.json(status, appendPort(make([]byte, 0, 1024), p, fields, &encoding{base: c.base, version: c.version}))
+	return c.json(status, appendPort(make([]byte, 0, 1024), p, fields, c.encoding()))
 }

@@ -61,7 +61,7 @@ func (r *resource[T]) answer(c *call, status int, v *T) error {
 }
 
 func (r *resource[T]) answerIn(c *call, status int, v *T, fields view) error {
-	return c.json(status, r.append(make([]byte, 0, 1024), v, fields, &encoding{base: c.base, version: c.version, rights: c.rights}))
+	return c.json(status, r.append(make([]byte, 0, 1024), v, fields, c.encoding()))
 }
 
 // created answers a create.
@@ -118,7 +118,7 @@ func (r *resource[T]) list(s *Service, c *call, collection string, detailed bool
 
 // answerList writes a page.
 func (r *resource[T]) answerList(c *call, l list, page []T) error {
-	e := &encoding{base: c.base, version: c.version, rights: c.rights}
+	e := c.encoding()
 	b := append(make([]byte, 0, 256+len(page)*48*len(l.fields)), `{"`+r.key+`":[`...)
 	last := ""
 	for i := range page {
