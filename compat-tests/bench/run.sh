@@ -22,7 +22,7 @@ trap finish EXIT
 "$here/start-ironic.sh" -m sqlite -d "$run/ironic" -p 16389 -v "$cache/venv/bench"
 
 start_ours() { # data folder; prints the endpoint when ready
-  "$run/ferrule" up --config "$run/ironic/ironic.conf" --data "$1" --listen 127.0.0.1:16385 \
+  exec "$run/ferrule" up --config "$run/ironic/ironic.conf" --data "$1" --listen 127.0.0.1:16385 \
     --set store.connection="sqlite:///$1/ferrule.sqlite" --set link.port=0 --set siteagent.port=0 \
     --set DEFAULT.log_file="$1/ferrule.log"
 }
