@@ -196,6 +196,30 @@ var Operations = []Operation{
 		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
 	}},
+	{ID: "listTraits", Method: "GET", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 200, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:list"}, About: "node"},
+	{ID: "putTraits", Method: "PUT", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node"},
+	{ID: "deleteTraits", Method: "DELETE", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
+	{ID: "putTrait", Method: "PUT", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node"},
+	{ID: "deleteTrait", Method: "DELETE", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
+	{ID: "listBIOS", Method: "GET", Path: "/v1/nodes/{node}/bios", Min: 40, Success: 200, TooOld: "route-404", Resource: "BIOSSetting", Policies: []string{"baremetal:node:bios:get"}, About: "node", Params: []Param{
+		{Name: "fields", Kind: ParamList, Min: 74, TooOld: 400},
+		{Name: "detail", Kind: ParamBool, Min: 74, TooOld: 400},
+	}},
+	{ID: "getBIOS", Method: "GET", Path: "/v1/nodes/{node}/bios/{setting}", Min: 40, Success: 200, TooOld: "route-404", Resource: "BIOSSetting", Policies: []string{"baremetal:node:bios:get"}, About: "node"},
+	{ID: "listHistory", Method: "GET", Path: "/v1/nodes/{node}/history", Min: 78, Success: 200, TooOld: "route-404", Resource: "NodeHistory", Policies: []string{"baremetal:node:history:get"}, About: "node", Params: []Param{
+		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
+		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
+		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "sort_dir", Kind: ParamString, Min: 1, TooOld: 406},
+	}},
+	{ID: "getHistory", Method: "GET", Path: "/v1/nodes/{node}/history/{event}", Min: 78, Success: 200, TooOld: "route-404", Resource: "NodeHistory", Policies: []string{"baremetal:node:history:get"}, About: "node"},
+	{ID: "getInventory", Method: "GET", Path: "/v1/nodes/{node}/inventory", Min: 81, Success: 200, TooOld: "route-404", Resource: "Inventory", Policies: []string{"baremetal:node:inventory:get"}, About: "node"},
+	{ID: "listFirmware", Method: "GET", Path: "/v1/nodes/{node}/firmware", Min: 86, Success: 200, TooOld: "route-404", Resource: "FirmwareComponent", Policies: []string{"baremetal:node:firmware:get"}, About: "node", Params: []Param{
+		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
+		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
+	}},
+	{ID: "listChildren", Method: "GET", Path: "/v1/nodes/{node}/children", Min: 83, Success: 200, TooOld: "route-404", Policies: []string{"baremetal:node:get"}, About: "node"},
 	{ID: "listPorts", Method: "GET", Path: "/v1/ports", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
@@ -431,6 +455,8 @@ var Operations = []Operation{
 	{ID: "getConductor", Method: "GET", Path: "/v1/conductors/{hostname}", Min: 49, Success: 200, TooOld: "fault-404", Resource: "Conductor", Policies: []string{"baremetal:conductor:get"}, About: "request", Params: []Param{
 		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
+	{ID: "listShards", Method: "GET", Path: "/v1/shards", Min: 82, Success: 200, TooOld: "fault-404", Resource: "Shard", Policies: []string{"baremetal:shards:get"}, About: "request"},
+	{ID: "postEvents", Method: "POST", Path: "/v1/events", Min: 54, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:events:post"}, About: "request"},
 	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:driver:ipa_lookup"}, About: "request", Params: []Param{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},

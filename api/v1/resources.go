@@ -21,6 +21,12 @@ func (s *Service) resourceHandlers() map[string]handler {
 		"updateConnector": s.updateConnector, "deleteConnector": s.deleteConnector,
 		"listTargets": s.listTargets, "createTarget": s.createTarget, "getTarget": s.getTarget,
 		"updateTarget": s.updateTarget, "deleteTarget": s.deleteTarget,
+
+		"listTraits": s.listTraits, "putTraits": s.putTraits, "putTrait": s.putTrait,
+		"deleteTraits": s.deleteTraits, "deleteTrait": s.deleteTrait,
+		"listBIOS": s.listBIOS, "getBIOS": s.getBIOS, "listHistory": s.listHistory, "getHistory": s.getHistory,
+		"getInventory": s.getInventory, "listFirmware": s.listFirmware, "listChildren": s.listChildren,
+		"listShards": s.listShards, "postEvents": s.postEvents,
 	}
 }
 
@@ -37,7 +43,14 @@ func unroutedResource(method string, segments []string) *fault {
 		return unroutedVolume(method, segments[1:])
 	case "portgroups":
 		return malformed(method)
-	case "allocations", "deploy_templates", "runbooks", "inspection_rules", "shards", "events":
+	case "shards":
+		if method == http.MethodGet {
+			return notFound("The resource could not be found.")
+		}
+		return notAllowed(http.MethodGet)
+	case "events":
+		return notAllowed(http.MethodPost)
+	case "allocations", "deploy_templates", "runbooks", "inspection_rules":
 		return malformed(method)
 	}
 	return nil
@@ -51,4 +64,16 @@ func unroutedVolume(method string, rest []string) *fault {
 		return malformed(method)
 	}
 	return routeFault(http.StatusNotFound)
+}
+
+// unroutedPart is the answer to a method that what is under a node does not
+// have; nil where the word is none of these.
+func unroutedPart(word string) *fault {
+	switch word {
+	case "traits":
+		return notAllowed("DELETE, GET, PUT")
+	case "bios", "history", "inventory", "firmware", "children":
+		return notAllowed(http.MethodGet)
+	}
+	return nil
 }

@@ -78,6 +78,8 @@ func unroutedNode(method string, rest []string) *fault {
 		return malformed(method)
 	case word == "volume":
 		return unroutedVolume(method, rest[2:])
+	case unroutedPart(word) != nil:
+		return unroutedPart(word)
 	case subcollections[word]:
 		return routeFault(http.StatusNotFound)
 	case method == http.MethodDelete:
