@@ -297,7 +297,7 @@ func TestAKeystoneThatDoesNotAnswerIsSaidSo(t *testing.T) {
 	id := s.give(nil)
 	s.set(func() { s.down = true })
 	_, err := k.try("X-Auth-Token", id) // no login
-	refused(t, err, http.StatusServiceUnavailable)
+	_ = refused(t, err, http.StatusServiceUnavailable)
 	s.set(func() { s.down = false })
 	if _, err := k.try("X-Auth-Token", id); err != nil {
 		t.Fatalf("Keystone came later: %v", err)
@@ -308,10 +308,10 @@ func TestAKeystoneThatDoesNotAnswerIsSaidSo(t *testing.T) {
 	}
 	other := s.give(nil)
 	_, err = k.try("X-Auth-Token", other) // no answer
-	refused(t, err, http.StatusServiceUnavailable)
+	_ = refused(t, err, http.StatusServiceUnavailable)
 	s.Close()
 	_, err = k.try("X-Auth-Token", other) // nobody there
-	refused(t, err, http.StatusServiceUnavailable)
+	_ = refused(t, err, http.StatusServiceUnavailable)
 	if text := k.log.String(); strings.Contains(text, other) || strings.Contains(text, s.password) {
 		t.Errorf("a credential in the log:\n%s", text)
 	}
@@ -323,7 +323,7 @@ func TestAWrongPasswordOfTheServiceLetsNobodyIn(t *testing.T) {
 	wrong := rand.Text()
 	k := s.service(t, func(c *config.KeystoneAuthtoken) { c.Password = wrong })
 	_, err := k.try("X-Auth-Token", s.give(nil))
-	refused(t, err, http.StatusServiceUnavailable)
+	_ = refused(t, err, http.StatusServiceUnavailable)
 	if strings.Contains(k.log.String(), wrong) {
 		t.Error("the password is in the log")
 	}
@@ -383,7 +383,7 @@ func TestAServicesTokenVouchesForAnExpiredOne(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = lenient.try("X-Auth-Token", expired, "X-Service-Token", s.give(nil))
-	refused(t, err, http.StatusUnauthorized)
+	_ = refused(t, err, http.StatusUnauthorized)
 }
 
 func TestMemoryOfTokensIsBounded(t *testing.T) {

@@ -47,7 +47,7 @@ var elsewhere = map[string]string{"blue": "b1b1", "green": "6e6e", "red": "4ed0"
 // Ironic to record what it says. master may do everything.
 func play(t *testing.T, mode, conf string, callers []caller, master caller, projects map[string]string) {
 	t.Helper()
-	url, file := "", filepath.Join("recorded", mode+".tsv")
+	var url string
 	if *update {
 		url = env.RealIronic(t, conf+ironicConf).URL
 	} else {
@@ -61,6 +61,7 @@ func play(t *testing.T, mode, conf string, callers []caller, master caller, proj
 			table.words[row][column] = s.ask(who, r)
 		}
 	}
+	file := filepath.Join("recorded", mode+".tsv")
 	if *update {
 		table.write(file)
 		return
