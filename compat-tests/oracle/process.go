@@ -108,6 +108,8 @@ connection = sqlite:///%[1]s/ironic.sqlite
 [api]
 host_ip = 127.0.0.1
 port = %[2]d
+[conductor]
+heartbeat_timeout = 36000
 [service_catalog]
 endpoint_override = http://127.0.0.1:%[2]d
 [deploy]

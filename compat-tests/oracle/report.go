@@ -16,15 +16,28 @@ func Compare(ctx context.Context, server *Server, scenarios []Scenario, recordin
 			r.Broken = append(r.Broken, fmt.Sprintf("%s: %v", s.Key(), err))
 		}
 		r.Requests += len(got)
+		after := ""
 		for i := 0; i < len(got) && i < len(want); i++ {
 			found := compare(want[i], got[i])
 			for j := range found {
 				found[j].Scenario = s.Key()
+				found[j].Text = describeStep(want[i].Text, after)
 			}
 			r.Found = append(r.Found, found...)
+			if strings.HasPrefix(want[i].Text, "@") {
+				after = want[i].Text
+			}
 		}
 	}
 	return r
+}
+
+// describeStep says after which request a wait comes.
+func describeStep(text, after string) string {
+	if strings.HasPrefix(text, "@") || after == "" {
+		return text
+	}
+	return text + " after " + after
 }
 
 // Report is the outcome of a comparison.
