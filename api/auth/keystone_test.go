@@ -374,7 +374,7 @@ func TestAServicesTokenVouchesForAnExpiredOne(t *testing.T) {
 	good := s.give(nil)
 	for name, token := range map[string]string{"unknown": "made-up", "without the role": s.give(nil)} {
 		_, err := k.try("X-Auth-Token", good, "X-Service-Token", token)
-		if refused(t, err, http.StatusUnauthorized); t.Failed() {
+		if _ = refused(t, err, http.StatusUnauthorized); t.Failed() {
 			t.Error(name)
 		}
 	}

@@ -52,7 +52,7 @@ func (s sources) load() (*config.Config, error) {
 
 // settle sets what follows from other options.
 func (s sources) settle(cfg *config.Config) {
-	if !cfg.IsSet("DEFAULT", "auth_strategy") {
+	if !cfg.IsSet("DEFAULT", "auth_strategy") && !cfg.IsSet("keystone_authtoken", "auth_url") {
 		cfg.Default.AuthStrategy = "noauth" // Ironic's default, keystone, cannot work without a Keystone
 	}
 	if !cfg.IsSet("api", "host_ip") {
@@ -116,6 +116,7 @@ func newCatalogue(cfg *config.Config, log *slog.Logger) (*metal.Catalogue, error
 	}
 	c, err := metal.NewCatalogue(on, metal.ValidationSettings{
 		DeployKernel: cfg.Conductor.DeployKernel, DeployRamdisk: cfg.Conductor.DeployRamdisk,
+		RescueKernel: cfg.Conductor.RescueKernel, RescueRamdisk: cfg.Conductor.RescueRamdisk,
 		Bootloader: cfg.Conductor.Bootloader, RequireManagedBoot: cfg.Inspector.RequireManagedBoot,
 	})
 	if err != nil {
