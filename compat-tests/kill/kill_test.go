@@ -24,8 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The limits are far more than a machine that does other work needs.
 const (
-	pointLimit  = 40 * time.Second
-	arriveLimit = 2 * time.Minute
+	pointLimit  = 90 * time.Second
+	arriveLimit = 3 * time.Minute
 )
 
 // chance is the source of a test's random choices. It prints how to have the
