@@ -288,7 +288,11 @@ func (s *Service) HandleError(err error, c echo.Context) {
 	f := s.faultOf(err, c)
 	setFaultHeaders(c.Response().Header(), f)
 	if f.Status >= http.StatusInternalServerError {
-		s.log.Error("request failed", "method", c.Request().Method, "path", c.Request().URL.Path,
+		level := slog.LevelError
+		if c.Request().Context().Err() != nil {
+			level = slog.LevelDebug // the caller has hung up
+		}
+		s.log.Log(c.Request().Context(), level, "request failed", "method", c.Request().Method, "path", c.Request().URL.Path,
 			"request_id", c.Response().Header().Get(headerRequestID), "error", err)
 	}
 	s.write(c, f.Status, f.body())

@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 type Options struct {
 	Logger     *slog.Logger                          // nil: slog.Default()
 	Proxy      func(*http.Request) (*url.URL, error) // nil: from the environment
+	Address    string                                // of the control plane; "": the one that was joined
 	RetryFirst time.Duration                         // first wait after a failure; 0: 500 ms
 	RetryMost  time.Duration                         // longest wait; 0: 30 s
 	// RenewAt says when a certificate is to be renewed; nil: in the last third
@@ -60,7 +62,7 @@ func New(id *Identity, options Options) (*Client, error) {
 		options.RenewAt = func(c *trust.AgentCredential) time.Time { return c.RenewAt(rand.Float64()) }
 	}
 	c := &Client{
-		options: options, base: "https://" + id.Address(),
+		options: options, base: "https://" + cmp.Or(options.Address, id.Address()),
 		log: options.Logger.With("agent", id.AgentID()),
 	}
 	return c, c.adopt(id)

@@ -24,6 +24,7 @@ type Config struct {
 	Listen        string // of the ramdisks' relay and media
 	Listener      net.Listener
 	AdvertiseURL  string // how machines reach Listen; "" for its own address
+	ControlPlane  string // where it is now; "" for where it was joined
 	PlainHTTPBMCs []netip.Prefix
 	ImageDirs     []string
 	Version       string
@@ -76,7 +77,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	wire, err := client.New(identity, client.Options{Logger: c.Log})
+	wire, err := client.New(identity, client.Options{Logger: c.Log, Address: c.ControlPlane})
 	if err != nil {
 		return err
 	}
