@@ -15,7 +15,7 @@ import (
 var endpoint = regexp.MustCompile(`https?://[^\s"]+`)
 
 // StartFerrule starts "ferrule up" on a data folder in dir.
-func StartFerrule(ctx context.Context, binary, dir string) (*process, error) {
+func StartFerrule(ctx context.Context, binary, dir string) (*Process, error) {
 	conf, data := filepath.Join(dir, "ironic.conf"), filepath.Join(dir, "data")
 	if err := os.WriteFile(conf, []byte(commonConfig), 0o600); err != nil {
 		return nil, fmt.Errorf("write ironic.conf: %w", err)

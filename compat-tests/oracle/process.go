@@ -20,15 +20,15 @@ var commonConfig string
 
 const startTime = 90 * time.Second
 
-// process is a server that this package started.
-type process struct {
+// Process is a server that this package started.
+type Process struct {
 	*Server
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
 // Stop ends the process and waits for it.
-func (p *process) Stop() error {
+func (p *Process) Stop() error {
 	err := p.Server.Close()
 	if killErr := syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL); err == nil {
 		err = killErr // Ironic forks: the whole group has to go
@@ -38,7 +38,7 @@ func (p *process) Stop() error {
 }
 
 // StartIronic starts a real Ironic, API and conductor in one process, in dir.
-func StartIronic(ctx context.Context, dir string) (*process, error) {
+func StartIronic(ctx context.Context, dir string) (*Process, error) {
 	python, err := ironicPython(ctx)
 	if err != nil {
 		return nil, err
@@ -137,12 +137,12 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-func start(cmd *exec.Cmd) (*process, error) {
+func start(cmd *exec.Cmd) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
-	p := &process{cmd: cmd, done: make(chan struct{})}
+	p := &Process{cmd: cmd, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		_ = cmd.Wait() // killed in the end; what counts is that it is gone
@@ -151,7 +151,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 }
 
 // waitFor polls until the answer of url contains text.
-func (p *process) waitFor(ctx context.Context, url, text string) error {
+func (p *Process) waitFor(ctx context.Context, url, text string) error {
 	deadline := time.After(startTime)
 	ticker := time.NewTicker(2 * poll)
 	defer ticker.Stop()
