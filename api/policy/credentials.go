@@ -53,6 +53,9 @@ func orNone(s string) any {
 // With is the values and one more: what a call is about is named beside who
 // calls.
 func (v Values) With(more Values) Values {
+	if len(more) == 0 {
+		return v
+	}
 	all := make(Values, len(v)+len(more))
 	for key, value := range v {
 		all[key] = value
