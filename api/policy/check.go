@@ -20,7 +20,8 @@ type evaluation struct {
 	rules       *ruleset
 	credentials Values
 	target      Values
-	depth       int // of rules that refer to rules
+	beside      Values // of the target, where it has no key of a name
+	depth       int    // of rules that refer to rules
 }
 
 // deepest bounds rules that refer to each other in a circle.
@@ -98,7 +99,7 @@ func (r *ruleCheck) allows(e *evaluation) (bool, error) {
 func (r *ruleCheck) String() string { return "rule:" + r.name }
 
 func (r *roleCheck) allows(e *evaluation) (bool, error) {
-	role, found, err := r.role.fill(e.target)
+	role, found, err := r.role.fill(e)
 	if err != nil || !found {
 		return false, err
 	}
@@ -125,7 +126,7 @@ func (r *roleCheck) allows(e *evaluation) (bool, error) {
 func (r *roleCheck) String() string { return "role:" + r.match }
 
 func (g *genericCheck) allows(e *evaluation) (bool, error) {
-	value, found, err := g.value.fill(e.target)
+	value, found, err := g.value.fill(e)
 	if err != nil || !found {
 		return false, err
 	}

@@ -96,8 +96,9 @@ type Denied struct {
 func (d *Denied) Error() string { return d.text }
 
 // Authorize refuses, with a *Denied, what the policy of that name does not
-// allow. Any other error is a policy that does not exist.
-func (e *Enforcer) Authorize(name string, credentials, target Values) error {
+// allow. Any other error is a policy that does not exist. A rule's %(name)s is
+// looked up in about, and then in the credentials.
+func (e *Enforcer) Authorize(name string, credentials, about Values) error {
 	e.refresh()
 	set := e.rules.Load()
 	rule, ok := set.rules[name]
@@ -108,7 +109,7 @@ func (e *Enforcer) Authorize(name string, credentials, target Values) error {
 		return &Denied{name, true, fmt.Sprintf("Access was denied to the following resource: %s. It needs a token with %s scope, and this one has %s scope.",
 			name, strings.Join(scopes, " or "), scope)}
 	}
-	allowed, err := rule.allows(&evaluation{rules: set, credentials: credentials, target: target})
+	allowed, err := rule.allows(&evaluation{rules: set, credentials: credentials, target: about, beside: credentials})
 	switch {
 	case err != nil:
 		e.options.Logger.Error("policy rule cannot be evaluated", "policy", name, "error", err)
@@ -121,8 +122,8 @@ func (e *Enforcer) Authorize(name string, credentials, target Values) error {
 }
 
 // Allows is Authorize for what is left out rather than refused.
-func (e *Enforcer) Allows(name string, credentials, target Values) bool {
-	return e.Authorize(name, credentials, target) == nil
+func (e *Enforcer) Allows(name string, credentials, about Values) bool {
+	return e.Authorize(name, credentials, about) == nil
 }
 
 // Found says whether the policy file is there.

@@ -88,14 +88,14 @@ func parseKey(s string) (p piece, rest string, err error) {
 	return p, rest[1:], nil
 }
 
-// fill is the text for a target; found is false where the target lacks a key.
-func (t *template) fill(target Values) (filled string, found bool, err error) {
+// fill is the text for the target; found is false where that lacks a key.
+func (t *template) fill(e *evaluation) (filled string, found bool, err error) {
 	if len(t.pieces) == 1 && t.err == nil {
-		return t.pieces[0].fill(target)
+		return t.pieces[0].fill(e)
 	}
 	var b strings.Builder
 	for i := range t.pieces {
-		part, found, err := t.pieces[i].fill(target)
+		part, found, err := t.pieces[i].fill(e)
 		if err != nil || !found {
 			return "", found, err
 		}
@@ -104,11 +104,14 @@ func (t *template) fill(target Values) (filled string, found bool, err error) {
 	return b.String(), true, t.err
 }
 
-func (p *piece) fill(target Values) (filled string, found bool, err error) {
+func (p *piece) fill(e *evaluation) (filled string, found bool, err error) {
 	if !p.isKey {
 		return p.text, true, nil
 	}
-	v, found := target[p.text]
+	v, found := e.target[p.text]
+	if !found {
+		v, found = e.beside[p.text]
+	}
 	if !found {
 		return "", false, nil
 	}

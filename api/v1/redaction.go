@@ -54,8 +54,8 @@ func (r *rights) decide(n *metal.Node) redaction {
 	}
 	if !r.blind {
 		all := r.credentials().With(about)
-		d.showSecrets = r.policy.Allows("show_password", all, all)
-		d.showInstanceSecrets = r.policy.Allows("show_instance_secrets", all, all)
+		d.showSecrets = r.policy.Allows("show_password", all, nil)
+		d.showInstanceSecrets = r.policy.Allows("show_instance_secrets", all, nil)
 	}
 	if r.allows("baremetal:node:get:filter_threshold", about) {
 		return d
