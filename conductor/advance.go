@@ -155,6 +155,9 @@ func (c *Conductor) handle(ctx context.Context, tx *store.Tx, node metal.Node, e
 	if err := c.watchAfter(ctx, tx, &before, &world.Node, world.AgentID); err != nil {
 		return err
 	}
+	if err := endAllocation(ctx, tx, &before, &world.Node); err != nil {
+		return err
+	}
 	c.Logger.DebugContext(ctx, "node advanced", "node", node.UUID, "from", before.ProvisionState,
 		"to", world.Node.ProvisionState, "events", len(entries))
 	return tx.UpdateNode(ctx, &world.Node)

@@ -30,6 +30,7 @@ type Gate string
 const (
 	GateNone     Gate = ""
 	GateFault404 Gate = "fault-404" // not found, raised in the handler
+	GateFault405 Gate = "fault-405"
 	GateFault406 Gate = "fault-406"
 	GateRoute404 Gate = "route-404" // not found, raised while routing
 	GateRoute405 Gate = "route-405"

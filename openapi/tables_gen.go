@@ -220,6 +220,10 @@ var Operations = []Operation{
 		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
 	}},
 	{ID: "listChildren", Method: "GET", Path: "/v1/nodes/{node}/children", Min: 83, Success: 200, TooOld: "route-404", Policies: []string{"baremetal:node:get"}, About: "node"},
+	{ID: "getNodeAllocation", Method: "GET", Path: "/v1/nodes/{node}/allocation", Min: 52, Success: 200, TooOld: "route-404", Resource: "Allocation", Policies: []string{"baremetal:allocation:get"}, About: "handler", Params: []Param{
+		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
+	}},
+	{ID: "deleteNodeAllocation", Method: "DELETE", Path: "/v1/nodes/{node}/allocation", Min: 52, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:allocation:delete"}, About: "handler"},
 	{ID: "listPorts", Method: "GET", Path: "/v1/ports", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
 		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
@@ -457,6 +461,23 @@ var Operations = []Operation{
 	}},
 	{ID: "listShards", Method: "GET", Path: "/v1/shards", Min: 82, Success: 200, TooOld: "fault-404", Resource: "Shard", Policies: []string{"baremetal:shards:get"}, About: "request"},
 	{ID: "postEvents", Method: "POST", Path: "/v1/events", Min: 54, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:events:post"}, About: "request"},
+	{ID: "listAllocations", Method: "GET", Path: "/v1/allocations", Min: 52, Success: 200, TooOld: "fault-404", Resource: "Allocation", Policies: []string{"baremetal:allocation:list_all", "baremetal:allocation:list"}, About: "list", Params: []Param{
+		{Name: "node", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "resource_class", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "state", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "owner", Kind: ParamString, Min: 60, TooOld: 406},
+		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
+		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "sort_dir", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
+	}},
+	{ID: "createAllocation", Method: "POST", Path: "/v1/allocations", Min: 52, Success: 201, TooOld: "fault-405", Resource: "Allocation", Policies: []string{"baremetal:allocation:create", "baremetal:allocation:create_restricted"}, About: "handler"},
+	{ID: "getAllocation", Method: "GET", Path: "/v1/allocations/{allocation}", Min: 52, Success: 200, TooOld: "fault-404", Resource: "Allocation", Policies: []string{"baremetal:allocation:get"}, About: "handler", Params: []Param{
+		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
+	}},
+	{ID: "updateAllocation", Method: "PATCH", Path: "/v1/allocations/{allocation}", Min: 57, Success: 200, TooOld: "fault-405", Resource: "Allocation", Policies: []string{"baremetal:allocation:update"}, About: "handler"},
+	{ID: "deleteAllocation", Method: "DELETE", Path: "/v1/allocations/{allocation}", Min: 52, Success: 204, TooOld: "fault-405", Policies: []string{"baremetal:allocation:delete"}, About: "handler"},
 	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:driver:ipa_lookup"}, About: "request", Params: []Param{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
 
 	"ferrule/metal"
 )
@@ -89,13 +88,9 @@ func (r reads) DeployTemplatesNamed(ctx context.Context, names []string) ([]meta
 	if len(names) == 0 {
 		return nil, nil
 	}
-	args := make([]any, len(names))
-	for i, name := range names {
-		args[i] = name
-	}
-	in := strings.TrimSuffix(strings.Repeat("?,", len(names)), ",")
-	list, err := templates.list(ctx, r.c, "WHERE name IN ("+in+") ORDER BY id", args...)
-	return list, failed(err, "list deploy templates by name")
+	f := selectFrom(r, templates.table, nil)
+	f.among("name", names)
+	return templates.page(ctx, r, f, Page{})
 }
 
 // InsertDeployTemplate adds a template and sets its ID, Version and, where they

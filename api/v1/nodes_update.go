@@ -127,6 +127,9 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 	if err := u.checkInstance(n); err != nil {
 		return err
 	}
+	if err := u.checkAllocation(ctx, n); err != nil {
+		return err
+	}
 	secrets, err := u.service.sealSecrets(&u.before, n)
 	if err != nil {
 		return err

@@ -27,10 +27,21 @@ type patchOp struct {
 var (
 	patchPath   = regexp.MustCompile(`^(/[\p{L}\p{N}_-]+)+$`)
 	escapedPath = regexp.MustCompile(`^(/(?:[\p{L}\p{N}_-]|~[01])+)+$`)
+	freePath    = regexp.MustCompile(`(?s)^/.+$`)
 )
 
 // parsePatch reads a patch and checks what Ironic's schema checks.
 func parsePatch(raw []byte, version openapi.Version) ([]patchOp, error) {
+	if version >= 98 {
+		return parseOps(raw, escapedPath)
+	}
+	return parseOps(raw, patchPath)
+}
+
+// parseFreePatch reads a patch whose paths may hold anything.
+func parseFreePatch(raw []byte) ([]patchOp, error) { return parseOps(raw, freePath) }
+
+func parseOps(raw []byte, path *regexp.Regexp) ([]patchOp, error) {
 	v, err := decode(raw)
 	if err != nil {
 		return nil, err
@@ -41,7 +52,7 @@ func parsePatch(raw []byte, version openapi.Version) ([]patchOp, error) {
 	}
 	ops := make([]patchOp, 0, len(items))
 	for _, item := range items {
-		op, err := parseOp(item, version)
+		op, err := parseOp(item, path)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +61,7 @@ func parsePatch(raw []byte, version openapi.Version) ([]patchOp, error) {
 	return ops, nil
 }
 
-func parseOp(item any, version openapi.Version) (patchOp, error) {
+func parseOp(item any, pattern *regexp.Regexp) (patchOp, error) {
 	m, ok := item.(map[string]any)
 	if !ok {
 		return patchOp{}, badRequest("Schema error for patch: an operation is not an object.")
@@ -65,10 +76,6 @@ func parseOp(item any, version openapi.Version) (patchOp, error) {
 		return patchOp{}, badRequest("Schema error for patch: op must be one of add, replace, remove.")
 	}
 	path, ok := m["path"].(string)
-	pattern := patchPath
-	if version >= 98 {
-		pattern = escapedPath
-	}
 	if !ok || !pattern.MatchString(path) {
 		return patchOp{}, badRequest("Schema error for patch: path %q is not valid.", path)
 	}

@@ -26,6 +26,10 @@ func (s *Service) resourceHandlers() map[string]handler {
 		"deleteTraits": s.deleteTraits, "deleteTrait": s.deleteTrait,
 		"listBIOS": s.listBIOS, "getBIOS": s.getBIOS, "listHistory": s.listHistory, "getHistory": s.getHistory,
 		"getInventory": s.getInventory, "listFirmware": s.listFirmware, "listChildren": s.listChildren,
+		"listAllocations": s.listAllocations, "createAllocation": s.createAllocation, "getAllocation": s.getAllocation,
+		"updateAllocation": s.updateAllocation, "deleteAllocation": s.deleteAllocation,
+		"getNodeAllocation": s.getNodeAllocation, "deleteNodeAllocation": s.deleteNodeAllocation,
+
 		"listShards": s.listShards, "postEvents": s.postEvents,
 	}
 }
@@ -72,6 +76,8 @@ func unroutedPart(word string) *fault {
 	switch word {
 	case "traits":
 		return notAllowed("DELETE, GET, PUT")
+	case "allocation":
+		return notAllowed("DELETE, GET")
 	case "bios", "history", "inventory", "firmware", "children":
 		return notAllowed(http.MethodGet)
 	}

@@ -173,6 +173,8 @@ func (c *call) checkVersion() error {
 	switch c.op.TooOld {
 	case openapi.GateFault404:
 		return notFound("The API version 1.%d or newer is required.", c.op.Min)
+	case openapi.GateFault405:
+		return faultf(http.StatusMethodNotAllowed, "The API version 1.%d or newer is required.", c.op.Min)
 	case openapi.GateFault406:
 		return notAcceptable()
 	case openapi.GateRoute405:

@@ -22,6 +22,7 @@ const (
 	CreatePort
 	SetColumns
 	Await
+	Until
 )
 
 // Step is one line of a scenario with its variables still in it.
@@ -41,9 +42,9 @@ type Step struct {
 	Var     string // captured into, or the node that a directive is about
 	Show    []string
 
-	State   string // of CreateNode and Await; "" awaits that nothing works on the node
-	Node    string // of CreatePort
-	Columns [][2]string
+	State   string      // of CreateNode and Await; "" awaits that nothing works on the node
+	Node    string      // of CreatePort
+	Columns [][2]string // of SetColumns; of Until, the key and each value that ends it
 }
 
 // Recorded reports whether the step has an answer that is compared.
@@ -180,7 +181,7 @@ func (p *scenarioParser) line(number int, line string) error {
 		p.before = repeated(p.before, rest)
 	case "after":
 		p.after = repeated(p.after, rest)
-	case "node", "port", "set", "await", "settle":
+	case "node", "port", "set", "await", "settle", "until":
 		return p.directive(number, line)
 	default:
 		return p.requests(number, line)
@@ -222,6 +223,13 @@ func parseDirective(line string) (Step, error) {
 		return parseSet(words[1], words[2:])
 	case words[0] == "await" && len(words) == 3:
 		return Step{Kind: Await, Var: words[1], State: words[2]}, checkState(words[2])
+	case words[0] == "until" && len(words) == 3 && strings.Contains(words[2], "="):
+		key, values, _ := strings.Cut(words[2], "=")
+		step := Step{Kind: Until, Path: words[1]}
+		for _, v := range strings.Split(values, ",") {
+			step.Columns = append(step.Columns, [2]string{key, v})
+		}
+		return step, nil
 	case words[0] == "settle" && len(words) == 2:
 		return Step{Kind: Await, Var: words[1]}, nil
 	}

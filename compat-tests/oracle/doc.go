@@ -17,6 +17,7 @@
 //	set n1 COLUMN=VALUE ...                change the stored row behind the server's back
 //	await n1 STATE                         wait for a provision state, compare /states
 //	settle n1                              wait until nothing works on the node, compare /states
+//	until PATH KEY=VALUE[,VALUE]           wait until an object's key has one of the values
 //	let NAME = TEXT                        a name for a text
 //	show KEY,KEY                           record only these keys of a 2xx object ("show all" ends it)
 //	before DIRECTIVE / after DIRECTIVE     repeat a directive around each request ("before nothing" ends it)

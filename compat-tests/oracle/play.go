@@ -91,6 +91,8 @@ func (p *player) step(ctx context.Context, step Step, want *Answer) (Answer, err
 		return Answer{}, p.server.setColumns(ctx, p.vars[step.Var], columns)
 	case Await:
 		return p.await(ctx, step, want)
+	case Until:
+		return Answer{}, p.until(ctx, step)
 	}
 	return p.request(ctx, step)
 }
@@ -279,6 +281,32 @@ func (p *player) await(ctx context.Context, step Step, want *Answer) (Answer, er
 		select {
 		case <-ctx.Done():
 			return Answer{}, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// until polls an object until one of its keys has a value that the step names.
+func (p *player) until(ctx context.Context, step Step) error {
+	deadline := time.Now().Add(awaitTime)
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		object := map[string]any{}
+		if err := p.server.get(ctx, p.expand(step.Path), &object); err != nil {
+			return err
+		}
+		for _, c := range step.Columns {
+			if object[c[0]] == c[1] {
+				return nil
+			}
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is %v after %s", step.Columns[0][0], object[step.Columns[0][0]], awaitTime)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case <-ticker.C:
 		}
 	}
