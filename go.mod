@@ -3,6 +3,7 @@ module ferrule
 go 1.26.0
 
 require (
+	github.com/GehirnInc/crypt v0.0.0-20230320061759-8cc1b52080c5
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5
 	github.com/diskfs/go-diskfs v1.9.4
 	github.com/go-jose/go-jose/v4 v4.1.9

@@ -220,6 +220,9 @@ func (c *Conductor) write(ctx context.Context, tx *store.Tx, w *runner.World, ou
 			return err
 		}
 	}
+	if !c.Config.Conductor.NodeHistory {
+		out.History = nil
+	}
 	for _, h := range out.History {
 		if err := tx.AddHistory(ctx, &h); err != nil {
 			return err

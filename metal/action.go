@@ -15,6 +15,9 @@ const (
 	ActionAttachMedia Action = "attach media"
 	ActionDetachMedia Action = "detach media"
 	ActionVendor      Action = "vendor method"
+
+	// ActionBootInstance leaves the ramdisk that a failed service left up.
+	ActionBootInstance Action = "boot instance"
 )
 
 // ConsoleArgs is the argument of ActionConsole.

@@ -42,8 +42,8 @@ var hardwareTypes = []HardwareType{
 			InspectInterface:    {"fake", "agent", "no-inspect"},
 			ManagementInterface: {"fake"},
 			PowerInterface:      {"fake"},
-			RAIDInterface:       {"fake", "no-raid"},
-			RescueInterface:     {"fake", "no-rescue"},
+			RAIDInterface:       {"fake", "no-raid", "agent"},
+			RescueInterface:     {"fake", "no-rescue", "agent"},
 			StorageInterface:    {"fake", "noop"},
 			VendorInterface:     {"fake", "no-vendor"},
 		}),
@@ -52,6 +52,7 @@ var hardwareTypes = []HardwareType{
 		Name: "manual-management", Host: HostedHere, Driver: "manual",
 		Supported: supported(map[InterfaceType][]string{
 			BootInterface:       {"fake"}, // Ironic's are all network boot, which is not built in
+			DeployInterface:     {"autodetect", "direct", "noop"},
 			ManagementInterface: {"noop", "fake"},
 			PowerInterface:      {"fake"},
 		}),
@@ -63,6 +64,7 @@ var hardwareTypes = []HardwareType{
 			InspectInterface:    {"redfish", "agent", "no-inspect"},
 			ManagementInterface: {"redfish", "noop"},
 			PowerInterface:      {"redfish"},
+			VendorInterface:     {"redfish", "no-vendor"},
 		}),
 	},
 }
@@ -77,8 +79,8 @@ func supported(own map[InterfaceType][]string) map[InterfaceType][]string {
 		FirmwareInterface: {"no-firmware"},
 		InspectInterface:  {"agent", "no-inspect"},
 		NetworkInterface:  {"noop"},
-		RAIDInterface:     {"no-raid"},
-		RescueInterface:   {"no-rescue"},
+		RAIDInterface:     {"no-raid", "agent"},
+		RescueInterface:   {"no-rescue", "agent"},
 		StorageInterface:  {"noop"},
 		VendorInterface:   {"no-vendor"},
 	}
@@ -109,6 +111,8 @@ type Catalogue struct {
 type ValidationSettings struct {
 	DeployKernel       string // [conductor]deploy_kernel and so on: what a node without its own gets
 	DeployRamdisk      string
+	RescueKernel       string
+	RescueRamdisk      string
 	Bootloader         string
 	RequireManagedBoot bool // [inspector]require_managed_boot
 }

@@ -37,6 +37,11 @@ func (c *Catalogue) ValidateInterface(n *Node, t InterfaceType, ports []Port) er
 		}
 	case InspectInterface:
 		return c.validateInspect(n, name)
+	case RescueInterface:
+		if name == "agent" {
+			_, err := c.RescueRamdiskFor(n)
+			return err
+		}
 	}
 	return nil
 }
@@ -64,24 +69,31 @@ func (c *Catalogue) validateInspect(n *Node, name string) error {
 // inspection: its own, else the configured one. Kernel and ramdisk count only
 // together (boot, section 1).
 func (c *Catalogue) RamdiskFor(n *Node) (Ramdisk, error) {
-	info := n.DriverInfo.Object()
-	text := func(key string) string { s, _ := info[key].(string); return s }
-	r := Ramdisk{Bootloader: text("bootloader")}
+	return c.ramdiskFor(n, "deploy", c.settings.DeployKernel, c.settings.DeployRamdisk)
+}
+
+// RescueRamdiskFor is the ramdisk that the node boots for rescue.
+func (c *Catalogue) RescueRamdiskFor(n *Node) (Ramdisk, error) {
+	return c.ramdiskFor(n, "rescue", c.settings.RescueKernel, c.settings.RescueRamdisk)
+}
+
+func (c *Catalogue) ramdiskFor(n *Node, mode, kernel, initrd string) (Ramdisk, error) {
+	info := n.DriverInfo
+	r := Ramdisk{Bootloader: info.Text("bootloader")}
 	if r.Bootloader == "" {
 		r.Bootloader = c.settings.Bootloader
 	}
-	if iso := text("deploy_iso"); iso != "" {
+	if iso := info.Text(mode + "_iso"); iso != "" {
 		return Ramdisk{ISO: iso}, nil
 	}
-	if k, i := text("deploy_kernel"), text("deploy_ramdisk"); k != "" && i != "" {
-		r.Kernel, r.Initrd = k, i
-		return r, nil
+	if k, i := info.Text(mode+"_kernel"), info.Text(mode+"_ramdisk"); k != "" && i != "" {
+		kernel, initrd = k, i
 	}
-	if c.settings.DeployKernel != "" && c.settings.DeployRamdisk != "" {
-		r.Kernel, r.Initrd = c.settings.DeployKernel, c.settings.DeployRamdisk
-		return r, nil
+	if kernel == "" || initrd == "" {
+		return r, Errorf(Invalid, "Node %s has no ramdisk to boot: give %[2]s_kernel and %[2]s_ramdisk (or %[2]s_iso) in driver_info, or set them under [conductor].", n.Label(), mode)
 	}
-	return r, Errorf(Invalid, "Node %s has no ramdisk to boot: give deploy_kernel and deploy_ramdisk (or deploy_iso) in driver_info, or set them under [conductor].", n.Label())
+	r.Kernel, r.Initrd = kernel, initrd
+	return r, nil
 }
 
 // Ramdisk is where the deploy ramdisk comes from: kernel and initrd, or a

@@ -137,6 +137,7 @@ type Step struct {
 	RequiresRamdisk bool           `json:"requires_ramdisk"`
 	RebootRequested bool           `json:"reboot_requested,omitempty"`
 	Order           *int           `json:"order,omitempty"`
+	OnChildNodes    bool           `json:"execute_on_child_nodes,omitempty"`
 }
 
 // Name is "interface.step", as texts and overrides write it.

@@ -137,7 +137,9 @@ func (v *verb) validate(ctx context.Context) error {
 		need, what = []metal.InterfaceType{metal.PowerInterface, metal.InspectInterface}, "Failed to validate inspection or power info for node %s. Error: %s"
 	case metal.VerbClean, metal.VerbService:
 		need, what = []metal.InterfaceType{metal.PowerInterface, metal.NetworkInterface}, "Validation of node %s failed: %s"
-	case metal.VerbRescue, metal.VerbUnrescue:
+	case metal.VerbUnrescue:
+		need, what = []metal.InterfaceType{metal.PowerInterface}, "Validation of node %s for unrescue failed: %s"
+	case metal.VerbRescue:
 		need, what = []metal.InterfaceType{metal.PowerInterface, metal.RescueInterface, metal.NetworkInterface}, "Validation of node %s for rescue failed: %s"
 	default:
 		return nil
@@ -150,6 +152,9 @@ func (v *verb) validate(ctx context.Context) error {
 		if err := v.service.catalogue.ValidateInterface(v.node, t, ports); err != nil {
 			return badRequest(what, v.node.UUID, asFault(err).Text)
 		}
+	}
+	if need[len(need)-1] == metal.DeployInterface {
+		return v.checkDeployment()
 	}
 	return nil
 }
@@ -173,6 +178,9 @@ func (v *verb) begin(ctx context.Context) error {
 	before := *n
 	args := v.arguments()
 	v.noteImage()
+	if err := v.prepare(); err != nil {
+		return err
+	}
 	secrets, err := v.service.sealSecrets(&before, n)
 	if err != nil {
 		return err
@@ -211,7 +219,7 @@ func (v *verb) arguments() metal.JSON {
 	p, args := v.request, map[string]any{}
 	for name, steps := range map[string][]any{"clean_steps": p.cleanSteps, "deploy_steps": p.deploySteps, "service_steps": p.serviceSteps} {
 		if len(steps) > 0 {
-			args[name] = steps
+			args[name] = normalSteps(steps)
 		}
 	}
 	if p.disableRamdisk != nil {
@@ -254,14 +262,26 @@ func (v *verb) signal(ctx context.Context) error {
 	}
 	for _, op := range ops {
 		if op.Axis == metal.AxisProvision {
+			if err := v.markStep(ctx); err != nil {
+				return err
+			}
 			return v.tx.Post(ctx, n.UUID, metal.InboxVerb, metal.ToJSON(metal.VerbPayload{Verb: string(info.Verb), OperationID: op.ID}))
 		}
 	}
+	inRamdisk, _ := n.DriverInternalInfo.Lookup(keyAgentAttempted).(bool)
 	if err := v.signalAtOnce(); err != nil {
 		return err
 	}
+	if inRamdisk && n.ProvisionState == metal.Active {
+		// The failed service has left its ramdisk up, in place of the instance.
+		n.DriverInternalInfo = n.DriverInternalInfo.Without(keyAgentAttempted)
+		return v.service.open(ctx, v.tx, v.call, n, metal.OperationRecord{Axis: metal.AxisAction, Verb: string(metal.ActionBootInstance)})
+	}
 	return v.tx.UpdateNode(ctx, n)
 }
+
+// keyAgentAttempted is set while a ramdisk runs in place of the instance.
+const keyAgentAttempted = "agent_start_attempted"
 
 // signalAtOnce moves a node on which nothing works: a failed service, or a wait
 // whose operation is gone.
@@ -279,6 +299,12 @@ func (v *verb) signalAtOnce() error {
 	from := n.ProvisionState
 	if err := metal.Fire(n, event, keep, at); err != nil {
 		return err
+	}
+	if event == metal.EventUnhold && from == metal.ServiceHold {
+		// Servicing goes on at once, and there is nothing to go on with.
+		text := "The service was held without any work that could go on."
+		n.LastError = &text
+		return metal.Fire(n, metal.EventFail, metal.NoState, at)
 	}
 	if event == metal.EventAbort && from != metal.RescueWait {
 		text := fmt.Sprintf("By request, the operation was aborted in state %s.", from)

@@ -40,6 +40,8 @@ func (r *run) actionTasks() ([]task, error) {
 		tasks = r.detachMediaTasks()
 	case metal.ActionVendor:
 		tasks = []task{{Do: "vendor-method"}}
+	case metal.ActionBootInstance:
+		tasks = r.bootInstance()
 	default:
 		return nil, fmt.Errorf("the action %q is unknown", r.op.Verb)
 	}
@@ -221,7 +223,9 @@ func vendorDone(_ *run, _ task, res metal.CommandResult) (verdict, error) {
 }
 
 func actionDone(r *run, _ task) (verdict, error) {
-	r.node.LastError = nil
+	if metal.Action(r.op.Verb) != metal.ActionBootInstance {
+		r.node.LastError = nil // else it says that the service was aborted
+	}
 	r.close()
 	return done, nil
 }
@@ -242,6 +246,8 @@ func (r *run) actionFailed(err error) {
 		text, eventType = fmt.Sprintf("Error %s the console on node %s. Reason: %s", word, r.node.UUID, err), "console"
 	case metal.ActionAttachMedia:
 		text = fmt.Sprintf("Could not attach device %s to node %s: %s", r.op.Args.Text("device"), r.node.UUID, err)
+	case metal.ActionBootInstance:
+		text = fmt.Sprintf("Failed to boot the instance of node %s after its service was aborted: %s", r.node.UUID, err)
 	case metal.ActionDetachMedia:
 		text = fmt.Sprintf("Could not detach virtual media from node %s: %s", r.node.UUID, err)
 	default:

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"ferrule/metal"
 )
@@ -17,77 +18,62 @@ func (r *run) automatedCleanTasks() []task {
 		return []task{finishWith(metal.EventDone)}
 	}
 	if !r.usesRamdisk() {
-		return []task{{Do: "driver-steps", Args: kindClean}, {Do: "steps"}, finishWith(metal.EventDone)}
+		tasks := append([]task{{Do: "driver-steps", Args: kindClean}}, stepsTasks()...)
+		return append(tasks, finishWith(metal.EventDone))
 	}
 	tasks := r.enterRamdisk(kindClean)
-	tasks = append(tasks, task{Do: "steps"}, setPower(metal.PowerOff))
+	tasks = append(tasks, stepsTasks()...)
+	tasks = append(tasks, setPower(metal.PowerOff))
 	tasks = append(tasks, r.ejectTasks()...)
 	return append(tasks, finishWith(metal.EventDone))
 }
 
 // manualCleanTasks run the steps that the request names, in its order.
 func (r *run) manualCleanTasks() ([]task, error) {
-	var args struct {
-		Steps          []metal.Step `json:"clean_steps"`
-		DisableRamdisk bool         `json:"disable_ramdisk"`
+	ramdisk, err := r.chooseSteps(metal.CleanSteps)
+	if err != nil {
+		return nil, err
 	}
-	if err := r.op.Args.Decode(&args); err != nil {
-		return nil, fmt.Errorf("read the clean steps: %w", err)
+	if !ramdisk {
+		return append(stepsTasks(), finishWith(metal.EventManage)), nil
 	}
-	r.plan.Steps = args.Steps
-	known := driverSteps(r.node, kindClean)
-	ramdisk := false
-	for i, s := range args.Steps {
-		d, ok := findStep(known, s)
-		if !ok {
-			ramdisk = true
-			continue
-		}
-		r.plan.Steps[i] = merged(d, s)
-	}
-	switch {
-	case !ramdisk:
-		return []task{{Do: "steps"}, finishWith(metal.EventManage)}, nil
-	case args.DisableRamdisk || !r.usesRamdisk():
-		return nil, fmt.Errorf("steps that only a ramdisk offers were asked for, and none is booted: %s", unknownNames(known, args.Steps))
-	}
-	tasks := append(r.enterRamdisk(kindClean), task{Do: "steps"}, setPower(metal.PowerOff))
+	tasks := append(r.enterRamdisk(kindClean), stepsTasks()...)
+	tasks = append(tasks, setPower(metal.PowerOff))
 	tasks = append(tasks, r.ejectTasks()...)
 	return append(tasks, finishWith(metal.EventManage)), nil
 }
 
-// serviceTasks run service steps on a deployed node. Only steps that need no
-// ramdisk are offered by the drivers built in.
-func (r *run) serviceTasks() ([]task, error) {
+// chooseSteps reads the steps that the request names and tells whether they
+// need a ramdisk: those that no driver offers are the ramdisk's, or nobody's.
+func (r *run) chooseSteps(kind metal.StepKind) (ramdisk bool, err error) {
 	var args struct {
-		Steps []metal.Step `json:"service_steps"`
+		Clean          []metal.Step `json:"clean_steps"`
+		Service        []metal.Step `json:"service_steps"`
+		DisableRamdisk bool         `json:"disable_ramdisk"`
 	}
 	if err := r.op.Args.Decode(&args); err != nil {
-		return nil, fmt.Errorf("read the service steps: %w", err)
+		return false, fmt.Errorf("read the %s steps: %w", kind, err)
 	}
-	known := driverSteps(r.node, kindService)
-	for _, s := range args.Steps {
-		d, ok := findStep(known, s)
-		if !ok {
-			return nil, fmt.Errorf("no driver of this node offers the service steps: %s", unknownNames(known, args.Steps))
+	steps, unknown, err := asked(metal.DriverSteps(r.node, kind), append(args.Clean, args.Service...))
+	if err != nil {
+		return false, err
+	}
+	r.plan.Steps = steps
+	if args.DisableRamdisk {
+		for _, s := range steps {
+			if s.RequiresRamdisk {
+				unknown = append(unknown, s.Name())
+			}
 		}
-		r.plan.Steps = append(r.plan.Steps, merged(d, s))
 	}
-	return []task{{Do: "steps"}, finishWith(metal.EventDone)}, nil
+	if len(unknown) > 0 && (args.DisableRamdisk || !r.usesRamdisk()) {
+		return false, fmt.Errorf("steps that need a ramdisk were asked for, and none is booted: %s", strings.Join(unknown, ", "))
+	}
+	return len(unknown) > 0, nil
 }
 
-func unknownNames(known, asked []metal.Step) string {
-	names := ""
-	for _, s := range asked {
-		if _, ok := findStep(known, s); !ok {
-			if names != "" {
-				names += ", "
-			}
-			names += s.Name()
-		}
-	}
-	return names
-}
+// stepsTasks walk along the list of steps.
+func stepsTasks() []task { return []task{{Do: "flow-start"}, {Do: "steps"}, {Do: "flow-end"}} }
 
 // enterRamdisk boots the ramdisk, waits for its call and asks for its steps.
 func (r *run) enterRamdisk(kind metal.JSON) []task {

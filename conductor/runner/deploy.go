@@ -1,61 +1,101 @@
 package runner
 
 import (
+	"errors"
+	"fmt"
 	"path"
+	"slices"
 
 	"ferrule/metal"
 )
 
 // deployTasks put an instance on the node. Ironic: conductor/deployments.do_node_deploy.
-func (r *run) deployTasks() []task {
-	r.plan.Steps = driverSteps(r.node, kindDeploy)
-	if r.node.DeployInterface == "fake" {
-		return []task{{Do: "steps"}, finishWith(metal.EventDone)}
+func (r *run) deployTasks() ([]task, error) {
+	if err := r.deploySteps(); err != nil {
+		return nil, err
+	}
+	finish := append(stepsTasks(), finishWith(metal.EventDone))
+	if !r.usesRamdisk() {
+		return finish, nil
 	}
 	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyWholeDisk, true)
 	if r.node.InstanceInfo.Text("image_type") == "" {
 		r.node.InstanceInfo = r.node.InstanceInfo.With("image_type", "whole-disk")
 	}
 	r.node.InstanceInfo = r.node.InstanceInfo.With("image_url", r.node.InstanceInfo.Text("image_source"))
-	return []task{setPower(metal.PowerOff), {Do: "steps"}, finishWith(metal.EventDone)}
+	return append([]task{setPower(metal.PowerOff)}, finish...), nil
 }
 
-// deploySteps are the steps of the direct deploy interface, highest priority
-// first (conductor reference, "active / rebuild").
-var deploySteps = []metal.Step{
-	{Interface: "deploy", Step: "deploy", Priority: 100},
-	{Interface: "deploy", Step: "write_image", Priority: 80},
-	{Interface: "deploy", Step: "prepare_instance_boot", Priority: 60},
-	{Interface: "deploy", Step: "tear_down_agent", Priority: 40},
-	{Interface: "deploy", Step: "switch_to_tenant_network", Priority: 30},
-	{Interface: "deploy", Step: "boot_instance", Priority: 20},
+// deploySteps makes the list as far as it is known before the ramdisk has told
+// its steps: a user's step wins over a template's, and both over the driver's.
+// What no driver offers waits for the ramdisk, or is passed over where none is
+// booted, as Ironic does.
+func (r *run) deploySteps() error {
+	var args struct {
+		User     []metal.Step `json:"deploy_steps"`
+		Template []metal.Step `json:"template_steps"`
+	}
+	if err := r.op.Args.Decode(&args); err != nil {
+		return fmt.Errorf("read the deploy steps: %w", err)
+	}
+	wanted, more := metal.Overridden(args.Template, args.User)
+	wanted = append(wanted, more...)
+	steps, rest := metal.Overridden(r.driverSteps(kindDeploy), wanted)
+	r.plan.Steps = r.ordered(without(steps, r.Settings.ForbiddenDeploySteps))
+	r.plan.Asked = without(rest, r.Settings.ForbiddenDeploySteps)
+	if len(r.plan.Steps) == 0 {
+		return errors.New("no deploy step is left to run")
+	}
+	return nil
+}
+
+// mergeDeploySteps puts the ramdisk's steps behind the one under way, by
+// priority. A deployment keeps its own steps where both have one.
+func (r *run) mergeDeploySteps(inBand []metal.Step) error {
+	own := r.driverSteps(kindDeploy)
+	inBand = slices.DeleteFunc(inBand, func(s metal.Step) bool { _, ok := findStep(own, s); return ok })
+	inBand, unknown := metal.Overridden(inBand, r.plan.Asked)
+	r.plan.Asked = nil
+	for _, s := range unknown {
+		if s.Priority > 0 {
+			return fmt.Errorf("neither the node's drivers nor its ramdisk offer the deploy step %s", s.Name())
+		}
+	}
+	for _, s := range inBand {
+		if err := s.CheckArgs(s.Args); err != nil {
+			return err
+		}
+	}
+	tail := append(slices.Clone(r.plan.Steps[r.plan.Index+1:]), without(inBand, r.Settings.ForbiddenDeploySteps)...)
+	r.plan.Steps = append(slices.Clone(r.plan.Steps[:r.plan.Index+1]), r.ordered(tail)...)
+	return nil
 }
 
 // deployStep is what a step of the direct deploy interface consists of.
-func (r *run) deployStep(s metal.Step) ([]task, bool) {
-	if s.Interface != "deploy" || r.node.DeployInterface == "fake" {
-		return nil, false
+func (r *run) deployStep(s metal.Step) []task {
+	if !r.usesRamdisk() {
+		return nil
 	}
 	switch s.Step {
 	case "deploy":
-		return r.enterRamdisk(kindDeploy), true
+		return r.enterRamdisk(kindDeploy)
 	case "write_image":
-		return []task{{Do: "agent-step"}, fire(metal.EventWait), {Do: "agent-poll"}, fire(metal.EventResume)}, true
+		return agentStep()
 	case "prepare_instance_boot":
-		return r.prepareInstanceBoot(), true
+		return r.prepareInstanceBoot()
 	case "tear_down_agent":
 		// The disks are flushed before the machine goes off, by itself or not.
 		return []task{
 			ramdiskTask("standby.sync", nil),
 			ramdiskTask(powerOffCall, nil).tried(),
 			setPower(metal.PowerOff),
-		}, true
+		}
 	case "switch_to_tenant_network":
-		return nil, true
+		return nil
 	case "boot_instance":
-		return append(r.ejectTasks(), task{Do: "boot-fields"}, setPower(metal.PowerOn)), true
+		return append(r.ejectTasks(), task{Do: "boot-fields"}, setPower(metal.PowerOn))
 	}
-	return nil, false
+	return nil
 }
 
 // prepareInstanceBoot makes the machine start from the disk just written. The

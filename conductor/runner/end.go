@@ -48,6 +48,10 @@ func (r *run) failureText(err error) string {
 			return fmt.Sprintf("Deploy step %s failed: %s", s.Name(), err)
 		}
 		return fmt.Sprintf("Failed to deploy node %s: %s", r.node.UUID, err)
+	case metal.VerbRescue:
+		return fmt.Sprintf("Failed to rescue: %s", err)
+	case metal.VerbUnrescue:
+		return fmt.Sprintf("Failed to unrescue: %s", err)
 	case metal.VerbDeleted:
 		if r.node.ProvisionState == metal.Deleting {
 			return fmt.Sprintf("Failed to tear down. Error: %s", err)
@@ -69,27 +73,30 @@ func failed(r *run, _ task) (verdict, error) {
 		event = metal.EventFail
 	}
 	text := r.plan.Failure
+	r.flowCut()
 	cleaning := r.node.ProvisionState.Is(metal.Cleaning, metal.CleanWait, metal.CleanHold)
 	if err := metal.Fire(r.node, event, r.keepTarget(), r.Now); err != nil {
 		return stay, err
 	}
-	if r.plan.InStep && !r.plan.Aborted {
-		fault := metal.FaultClean
-		switch {
-		case cleaning:
-			r.maintain(fault, text)
-		case r.node.ProvisionState.Is(metal.ServiceFailed):
-			r.maintain(metal.FaultService, text)
-		}
+	switch {
+	case r.plan.Aborted:
+	case cleaning && r.plan.InStep:
+		r.maintain(metal.FaultClean, text)
+	case r.node.ProvisionState.Is(metal.ServiceFailed) && (r.plan.InStep || !r.plan.Ramdisk && len(r.plan.Steps) > 0):
+		r.maintain(metal.FaultService, text)
 	}
-	if r.node.ProvisionState.Is(metal.Enroll) {
+	switch r.node.ProvisionState {
+	case metal.Enroll:
 		r.node.TargetProvisionState = metal.NoState
+	case metal.AdoptFailed:
+		r.node.PowerState = nil
 	}
 	if r.plan.Aborted && r.node.ProvisionState.Is(metal.ServiceFailed) {
 		// An aborted service ends where it began (state-machine: service wait, abort).
 		if err := metal.Fire(r.node, metal.EventAbort, metal.NoState, r.Now); err != nil {
 			return stay, err
 		}
+		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(keyAgentAttempted)
 	}
 	r.node.LastError = &text
 	r.clearSteps()
@@ -157,7 +164,7 @@ func (r *run) abort() error {
 	if r.plan.Failure != "" {
 		return nil
 	}
-	if s := r.step(); s != nil && !s.Abortable && r.plan.InStep {
+	if s := r.step(); s != nil && !s.Abortable && r.kind() != "deploy" {
 		r.plan.Aborted = true
 		r.showStep(map[string]any{"abort_after": true})
 		return nil
@@ -173,17 +180,22 @@ func (r *run) abortText() string {
 	switch {
 	case r.node.ProvisionState.Is(metal.InspectWait):
 		return "Inspection was aborted by request."
-	case r.node.ProvisionState.Is(metal.CleanWait, metal.CleanHold):
-		if s := r.step(); s != nil && r.plan.InStep {
-			return fmt.Sprintf("By request, the clean operation was aborted during or after the completion of step %q", s.Name())
-		}
-		return "By request, the clean operation was aborted"
-	case r.node.ProvisionState.Is(metal.DeployWait, metal.DeployHold):
+	case r.kind() == "clean" && r.node.ProvisionState.Is(metal.Cleaning, metal.CleanWait, metal.CleanHold):
+		return "By request, the clean operation was aborted" + r.atStep()
+	case r.kind() == "deploy":
 		return fmt.Sprintf("By request, the deploy operation was aborted for node %s", r.node.UUID)
 	case r.node.ProvisionState.Is(metal.RescueWait):
 		return "By request, the rescue operation was aborted."
 	}
-	return "By request, the service operation was aborted."
+	return "By request, the service operation was aborted" + r.atStep()
+}
+
+// atStep says which step an abort met.
+func (r *run) atStep() string {
+	if s := r.step(); s != nil {
+		return fmt.Sprintf(" during or after the completion of step %q", s.Name())
+	}
+	return ""
 }
 
 // unhold goes on where a hold step had stopped.

@@ -36,11 +36,15 @@ func (r *run) begin() ([]task, error) {
 	case metal.VerbClean:
 		return r.manualCleanTasks()
 	case metal.VerbActive, metal.VerbRebuild:
-		return r.deployTasks(), nil
+		return r.deployTasks()
 	case metal.VerbDeleted:
 		return r.deleteTasks(), nil
-	case metal.VerbAdopt, metal.VerbRescue, metal.VerbUnrescue:
-		return []task{finishWith(metal.EventDone)}, nil
+	case metal.VerbAdopt:
+		return r.adoptTasks(), nil
+	case metal.VerbRescue:
+		return r.rescueTasks()
+	case metal.VerbUnrescue:
+		return r.unrescueTasks()
 	case metal.VerbService:
 		return r.serviceTasks()
 	}
@@ -52,15 +56,22 @@ func (r *run) begin() ([]task, error) {
 func (r *run) cleanUp() []task {
 	switch metal.Verb(r.op.Verb) {
 	case metal.VerbActive, metal.VerbRebuild:
+		if r.plan.Aborted {
+			return allTried(r.ejectTasks()) // the machine keeps running, as in Ironic
+		}
 		if r.plan.InStep && !r.Settings.PowerOffAfterDeployFailure {
 			return nil
 		}
 		return r.leaveRamdisk()
 	case metal.VerbProvide, metal.VerbClean, metal.VerbDeleted:
-		if r.plan.InStep && !r.plan.Aborted {
+		if r.plan.InStep && !r.plan.Aborted && !r.Settings.PowerOffAfterCleanFailure {
 			return nil // the ramdisk stays up, so that somebody can look
 		}
 		return r.leaveRamdisk()
+	case metal.VerbService:
+		return r.leaveService()
+	case metal.VerbRescue:
+		return r.leaveRescue()
 	case metal.VerbInspect:
 		if r.node.InspectInterface == "agent" {
 			return r.leaveRamdisk()
@@ -121,6 +132,7 @@ func finish(r *run, t task) (verdict, error) {
 	r.node.LastError = nil
 	r.clearSteps()
 	r.forgetRamdisk(true)
+	r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(keyAgentAttempted)
 	r.history("INFO", eventType, fmt.Sprintf("The node is %s.", r.node.ProvisionState))
 	r.close()
 	return done, nil
@@ -176,7 +188,7 @@ func endInstance(r *run, _ task) (verdict, error) {
 	r.dropSecrets(n.InstanceInfo)
 	n.InstanceInfo, n.InstanceUUID, n.InstanceName = metal.EmptyObject, nil, nil
 	n.AllocationUUID = nil
-	if lessee := n.DriverInternalInfo.Text("automatic_lessee"); lessee != "" {
+	if lent, _ := n.DriverInternalInfo.Lookup("automatic_lessee").(bool); lent {
 		n.Lessee = nil
 	}
 	n.DriverInternalInfo = n.DriverInternalInfo.Without("automatic_lessee", "is_whole_disk_image", "deploy_steps")

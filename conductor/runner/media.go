@@ -36,6 +36,7 @@ func (r *run) virtualMedia() bool { return r.node.BootInterface == "redfish-virt
 // bootRamdisk boots the ramdisk with the given kernel parameters. Off first:
 // media and boot device are set on a machine that stands still.
 func (r *run) bootRamdisk(params ...string) []task {
+	r.plan.Ramdisk = true
 	tasks := []task{setPower(metal.PowerOff), {Do: "boot-fields"}}
 	if r.virtualMedia() {
 		tasks = append(tasks,
@@ -73,7 +74,7 @@ func (r *run) ejectTasks() []task {
 func startPublish(r *run, t task) (verdict, error) {
 	var params []string
 	_ = t.Args.Decode(&params)
-	ramdisk, err := r.Catalogue.RamdiskFor(r.node)
+	ramdisk, err := r.ramdisk()
 	if err != nil {
 		return stay, err
 	}
@@ -112,6 +113,14 @@ func (r *run) kernelLine(params []string) []string {
 		words = append(words, "ipa-global-request-id="+r.op.RequestID)
 	}
 	return append(words, params...)
+}
+
+// ramdisk is the one that the operation boots.
+func (r *run) ramdisk() (metal.Ramdisk, error) {
+	if metal.Verb(r.op.Verb) == metal.VerbRescue {
+		return r.Catalogue.RescueRamdiskFor(r.node)
+	}
+	return r.Catalogue.RamdiskFor(r.node)
 }
 
 func published(r *run, _ task, res metal.CommandResult) (verdict, error) {

@@ -14,6 +14,8 @@ type plan struct {
 	Waiting string       `json:"waiting,omitempty"` // id of the command under way
 	Beat    bool         `json:"beat,omitempty"`    // the ramdisk called while nobody waited for it
 	Steps   []metal.Step `json:"steps,omitempty"`
+	Asked   []metal.Step `json:"asked,omitempty"`   // deploy steps that only the ramdisk may know
+	Ramdisk bool         `json:"ramdisk,omitempty"` // one is booted for this operation
 	Index   int          `json:"index"`             // of the step under way
 	Media   string       `json:"media,omitempty"`   // name under which an ISO is published
 	URL     string       `json:"url,omitempty"`     // where
@@ -50,11 +52,13 @@ type action struct {
 	result func(r *run, t task, res metal.CommandResult) (verdict, error) // of the command that start issued
 	signal func(r *run, t task, e metal.InboxEntry) (verdict, error)      // heartbeat or inspection data
 	judges bool                                                           // result takes unknown outcomes too; else the task begins anew
+
+	timesOut bool // the end of its wait is its end, and no failure
 }
 
 // actions is the whole list; each group is defined beside what it belongs to.
 func actions(name string) (action, bool) {
-	for _, group := range [...]map[string]action{flowActions, bmcActions, actionActions, mediaActions, stepActions, inspectActions} {
+	for _, group := range [...]map[string]action{flowActions, bmcActions, actionActions, mediaActions, stepActions, rescueActions, inspectActions} {
 		if a, ok := group[name]; ok {
 			return a, true
 		}

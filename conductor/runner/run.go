@@ -25,6 +25,9 @@ func Advance(w World, entry metal.InboxEntry) (Outcome, error) {
 	}
 	for i := range out.Operations {
 		op := &out.Operations[i]
+		if op.Plan == "" && !begins(op, entry) {
+			continue // its own verb comes yet
+		}
 		r := &run{World: w, op: op, node: &out.Node, out: &out}
 		if op.Plan != "" {
 			if err := op.Plan.Decode(&r.plan); err != nil {
@@ -38,6 +41,13 @@ func Advance(w World, entry metal.InboxEntry) (Outcome, error) {
 	}
 	reserve(&out, w.Settings.Host)
 	return out, nil
+}
+
+// begins reports whether the entry is the one that the operation waits for to
+// begin.
+func begins(op *metal.OperationRecord, e metal.InboxEntry) bool {
+	var p metal.VerbPayload
+	return e.Kind == metal.InboxVerb && e.Payload.Decode(&p) == nil && p.OperationID == op.ID
 }
 
 // reserve sets the lock that clients see: while work is under way, not while
@@ -172,6 +182,9 @@ func (r *run) takeTimer(e metal.InboxEntry) error {
 	t := task{}
 	if r.plan.Current != nil {
 		t = *r.plan.Current
+	}
+	if a, ok := actions(t.Do); ok && a.timesOut {
+		return r.after(t, done, nil)
 	}
 	err := r.timeoutError()
 	r.plan.Waiting = ""

@@ -50,6 +50,7 @@ func newSim(t *testing.T, node metal.Node) *sim {
 			InspectTimeout: time.Hour, CommandTimeout: 5 * time.Minute, PowerTimeout: time.Minute,
 			SoftPowerTimeout: 10 * time.Minute, PowerSyncMaxRetries: 3, PowerOffAfterDeployFailure: true,
 			InspectPowerOff: true, AddPorts: "pxe", KeepPorts: "all",
+			RescueTimeout: time.Hour, ServiceTimeout: time.Hour, LongestPause: 30 * time.Second, RecordFlows: true,
 		},
 	}
 	s.answer = s.obey
@@ -177,6 +178,10 @@ func (s *sim) ramdisk(o runner.Order) metal.CommandResult {
 		return ok(metal.RamdiskCallResult{Command: &metal.RamdiskCommand{Status: "SUCCEEDED", Result: map[string]any{
 			"deploy_steps": map[string]any{"Generic": []any{step("write_image", 0)}},
 		}}})
+	case "service.get_service_steps":
+		return ok(metal.RamdiskCallResult{Command: &metal.RamdiskCommand{Status: "SUCCEEDED", Result: map[string]any{
+			"service_steps": map[string]any{"Generic": []any{step("burnin_cpu", 0)}},
+		}}})
 	case "":
 		return ok(metal.RamdiskCallResult{Commands: []metal.RamdiskCommand{s.lastStep("SUCCEEDED")}})
 	}
@@ -195,7 +200,7 @@ func (s *sim) lastStep(status string) metal.RamdiskCommand {
 		}
 		var a metal.RamdiskCallArgs
 		decode(s.t, o.Request.ArgsJSON, &a)
-		for _, kind := range []string{"clean", "deploy"} {
+		for _, kind := range []string{"clean", "deploy", "service"} {
 			if a.Command == kind+".execute_"+kind+"_step" {
 				return metal.RamdiskCommand{Name: "execute_" + kind + "_step", Status: status,
 					Result: map[string]any{kind + "_step": a.Params["step"]}}

@@ -10,16 +10,6 @@ import (
 	"ferrule/metal"
 )
 
-var stepActions = map[string]action{
-	"driver-steps":  {start: listDriverSteps},
-	"ramdisk-steps": {start: askSteps, result: stepsCame},
-	"steps":         {start: nextStep},
-	"step-done":     {start: stepDone},
-	"agent-step":    {start: sendStep, result: stepSent, judges: true},
-	"agent-poll":    {start: awaitStep, signal: pollStep, result: polled, judges: true},
-	"ramdisk":       {start: callRamdisk, result: called, judges: true},
-}
-
 // The kinds of steps, as arguments of tasks; also the ramdisk's extensions.
 const (
 	kindClean   metal.JSON = `"clean"`
@@ -30,6 +20,12 @@ const (
 var errNoAgentURL = errors.New("the ramdisk has not called yet, so that its address is unknown")
 
 func kindName(kind metal.JSON) string { return strings.Trim(string(kind), `"`) }
+
+// driverSteps are the steps that the node's own interfaces offer without a
+// ramdisk.
+func (r *run) driverSteps(kind metal.JSON) []metal.Step {
+	return metal.DriverSteps(r.node, metal.StepKind(kindName(kind)))
+}
 
 // kind is the sort of steps that the operation runs.
 func (r *run) kind() string {
@@ -42,25 +38,6 @@ func (r *run) kind() string {
 	return "clean"
 }
 
-// driverSteps are the steps that the node's own interfaces offer without a
-// ramdisk.
-func driverSteps(n *metal.Node, kind metal.JSON) []metal.Step {
-	var steps []metal.Step
-	switch {
-	case kind == kindDeploy && n.DeployInterface == "fake":
-		steps = append(steps, metal.Step{Interface: "deploy", Step: "deploy", Priority: 100})
-	case kind == kindDeploy:
-		steps = append(steps, deploySteps...)
-	case n.VendorInterface == "fake":
-		s := metal.Step{Interface: "vendor", Step: "log_passthrough"}
-		if kind == kindClean {
-			s.Priority = 1
-		}
-		steps = append(steps, s)
-	}
-	return steps
-}
-
 func findStep(known []metal.Step, s metal.Step) (metal.Step, bool) {
 	for _, k := range known {
 		if k.Interface == s.Interface && k.Step == s.Step {
@@ -70,15 +47,38 @@ func findStep(known []metal.Step, s metal.Step) (metal.Step, bool) {
 	return metal.Step{}, false
 }
 
-// merged is a step as a user asks for it, with what the driver knows of it.
-func merged(driver, user metal.Step) metal.Step {
-	user.Priority, user.Abortable = driver.Priority, driver.Abortable
-	user.RequiresRamdisk, user.ArgsInfo = driver.RequiresRamdisk, driver.ArgsInfo
-	return user
+// asked completes the steps that a user asks for, in the user's order, by what
+// is known of them; the rest is known to nobody yet.
+func asked(known, steps []metal.Step) (complete []metal.Step, unknown []string, err error) {
+	for _, s := range steps {
+		if s.OnChildNodes {
+			return nil, nil, fmt.Errorf("step %s is to run on child nodes, which is not done from here; ask for it on the child nodes themselves", s.Name())
+		}
+		k, ok := findStep(known, s)
+		switch {
+		case ok:
+			if err := k.CheckArgs(s.Args); err != nil {
+				return nil, nil, err
+			}
+			s.Priority, s.Abortable = k.Priority, k.Abortable
+			s.RequiresRamdisk, s.ArgsInfo = k.RequiresRamdisk, k.ArgsInfo
+		case s.Reserved():
+			s.Abortable = true
+		default:
+			unknown = append(unknown, s.Name())
+		}
+		complete = append(complete, s)
+	}
+	return complete, unknown, nil
+}
+
+// without leaves out the steps that the configuration forbids.
+func without(steps []metal.Step, forbidden []string) []metal.Step {
+	return slices.DeleteFunc(steps, func(s metal.Step) bool { return slices.Contains(forbidden, s.Name()) })
 }
 
 func listDriverSteps(r *run, t task) (verdict, error) {
-	r.plan.Steps = r.ordered(driverSteps(r.node, t.Args))
+	r.plan.Steps = r.automatic(r.driverSteps(t.Args))
 	return done, nil
 }
 
@@ -111,17 +111,21 @@ func (r *run) ordered(steps []metal.Step) []metal.Step {
 }
 
 func (r *run) priority(s metal.Step) (int, bool) {
-	if p, ok := r.Settings.CleanStepPriority[s.Name()]; ok {
-		return p, true
-	}
 	if r.kind() != "clean" {
 		return 0, false
+	}
+	if p, ok := r.Settings.CleanStepPriority[s.Name()]; ok {
+		return p, true
 	}
 	switch {
 	case s.Step == "erase_devices" && r.Settings.EraseDevicesPriority != nil:
 		return *r.Settings.EraseDevicesPriority, true
 	case s.Step == "erase_devices_metadata" && r.Settings.EraseMetadataPriority != nil:
 		return *r.Settings.EraseMetadataPriority, true
+	case s.Name() == "raid.create_configuration" && r.Settings.CreateRAIDPriority != nil:
+		return *r.Settings.CreateRAIDPriority, true
+	case s.Name() == "raid.delete_configuration" && r.Settings.DeleteRAIDPriority != nil:
+		return *r.Settings.DeleteRAIDPriority, true
 	}
 	return 0, false
 }
@@ -166,29 +170,32 @@ func (r *run) ownable(steps []metal.Step) []metal.Step {
 	})
 }
 
-// mergeSteps makes the final list. A deployment keeps its own steps, and its
-// place among them; in-band ones come in by priority.
+// mergeSteps makes the final list, now that the ramdisk's part is known.
 func (r *run) mergeSteps(kind string, inBand []metal.Step) error {
 	switch {
 	case kind == "deploy":
-		rest := slices.DeleteFunc(r.ordered(inBand), func(s metal.Step) bool { _, own := findStep(deploySteps, s); return own })
-		head := r.plan.Steps[:r.plan.Index+1]
-		tail := append(append([]metal.Step{}, r.plan.Steps[r.plan.Index+1:]...), rest...)
-		sort.SliceStable(tail, func(i, j int) bool { return tail[i].Priority > tail[j].Priority })
-		r.plan.Steps = append(append([]metal.Step{}, head...), tail...)
-	case metal.Verb(r.op.Verb) == metal.VerbClean:
-		known := append(driverSteps(r.node, kindClean), inBand...)
-		for i, s := range r.plan.Steps {
-			k, ok := findStep(known, s)
-			if !ok {
-				return fmt.Errorf("neither the node's drivers nor its ramdisk offer the steps: %s", unknownNames(known, r.plan.Steps))
-			}
-			r.plan.Steps[i] = merged(k, s)
+		return r.mergeDeploySteps(inBand)
+	case r.chosen():
+		steps, unknown, err := asked(append(r.driverSteps(metal.ToJSON(kind)), inBand...), r.plan.Steps)
+		if len(unknown) > 0 {
+			err = fmt.Errorf("neither the node's drivers nor its ramdisk offer the steps: %s", strings.Join(unknown, ", "))
 		}
-	default:
-		r.plan.Steps = r.ordered(append(driverSteps(r.node, kindClean), inBand...))
+		r.plan.Steps = steps
+		return err
 	}
+	r.plan.Steps = r.automatic(append(r.driverSteps(kindClean), inBand...))
 	return nil
+}
+
+// chosen reports whether the steps are those of a request, in its order.
+func (r *run) chosen() bool {
+	v := metal.Verb(r.op.Verb)
+	return v == metal.VerbClean || v == metal.VerbService
+}
+
+// automatic is the list of an automated cleaning.
+func (r *run) automatic(steps []metal.Step) []metal.Step {
+	return r.ordered(without(steps, r.Settings.ForbiddenCleanSteps))
 }
 
 // flatten makes one list of what the hardware managers offer.
@@ -213,69 +220,4 @@ func flatten(v any) ([]metal.Step, error) {
 		}
 	}
 	return steps, nil
-}
-
-// step is the step under way, nil before the first and after the last.
-func (r *run) step() *metal.Step {
-	if r.plan.Index < len(r.plan.Steps) && r.plan.InStep {
-		return &r.plan.Steps[r.plan.Index]
-	}
-	return nil
-}
-
-// nextStep begins the step at the cursor, or ends the list.
-func nextStep(r *run, t task) (verdict, error) {
-	if r.plan.Index >= len(r.plan.Steps) {
-		r.plan.InStep = false
-		r.clearSteps()
-		return done, nil
-	}
-	r.plan.InStep = true
-	s := r.plan.Steps[r.plan.Index]
-	r.showStep(nil)
-	var tasks []task
-	switch {
-	case s.Step == "hold":
-		tasks = []task{{Do: "hold"}}
-	case r.kind() == "deploy":
-		own, ok := r.deployStep(s)
-		if !ok && s.RequiresRamdisk {
-			own = agentStep()
-		}
-		tasks = own
-	case s.RequiresRamdisk:
-		tasks = agentStep()
-	}
-	r.push(append(tasks, task{Do: "step-done"}, t)...)
-	return done, nil
-}
-
-func agentStep() []task {
-	return []task{{Do: "agent-step"}, fire(metal.EventWait), {Do: "agent-poll"}, fire(metal.EventResume)}
-}
-
-func stepDone(r *run, _ task) (verdict, error) {
-	if r.plan.Aborted {
-		r.plan.Failure = r.abortText()
-		r.plan.Tasks = append(r.cleanUp(), task{Do: "failed"})
-		return done, nil
-	}
-	r.plan.Index++
-	return done, nil
-}
-
-// showStep puts the step under way where clients look for it.
-func (r *run) showStep(extra map[string]any) {
-	shown := metal.ToJSON(r.plan.Steps[r.plan.Index])
-	for k, v := range extra {
-		shown = shown.With(k, v)
-	}
-	switch r.kind() {
-	case "deploy":
-		r.node.DeployStep = shown
-	case "service":
-		r.node.ServiceStep = shown
-	default:
-		r.node.CleanStep = shown
-	}
 }

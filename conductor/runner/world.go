@@ -23,7 +23,15 @@ type Settings struct {
 	PowerOffAfterDeployFailure bool
 	EraseDevicesPriority       *int
 	EraseMetadataPriority      *int
+	CreateRAIDPriority         *int
+	DeleteRAIDPriority         *int
 	CleanStepPriority          map[string]int // "interface.step" → priority
+	ForbiddenCleanSteps        []string       // left out of automated cleaning, "interface.step"
+	ForbiddenDeploySteps       []string
+	LongestPause               time.Duration // of a wait step
+	RecordFlows                bool          // the start and end of each list of steps go to the history
+	PowerOffAfterCleanFailure  bool
+	PowerOffAfterServiceFail   bool
 	KernelParams               []string
 	InspectParams              []string // more words on the kernel line of an inspection
 	InspectPowerOff            bool
