@@ -35,6 +35,8 @@ const (
 	GateRoute404 Gate = "route-404" // not found, raised while routing
 	GateRoute405 Gate = "route-405"
 	GateRoute406 Gate = "route-406"
+	GateTold404  Gate = "told-404" // while routing, and with a word on the version
+	GateTold405  Gate = "told-405"
 )
 
 // About is what an operation's policies are asked about.

@@ -3,7 +3,6 @@ package v1
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // controllers/v1/allocation).
 var allocations = newResource(resource[metal.Allocation]{
 	registry: openapi.AllocationFields, noun: "allocation", path: "allocations", key: "allocations",
-	uuid: allocationUUID,
+	uuid: allocationUUID, unknown: true,
 	fields: map[string]property[metal.Allocation]{
 		"uuid":            uuidProperty(func(a *metal.Allocation) *string { return &a.UUID }),
 		"name":            textProperty("name", 0, func(a *metal.Allocation) **string { return &a.Name }),
@@ -98,9 +97,6 @@ func (s *Service) listAllocations(c *call) error {
 	if _, err := c.query.ident("node"); err != nil {
 		return err
 	}
-	if err := c.ownerField(); err != nil {
-		return err
-	}
 	l, err := allocations.list(s, c, allocations.path, false)
 	if err != nil {
 		return err
@@ -128,19 +124,7 @@ func (s *Service) getAllocation(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.ownerField(); err != nil {
-		return err
-	}
 	return allocations.answerOne(c, &a)
-}
-
-// ownerField refuses fields=owner where the version has none, as a word that is
-// no field.
-func (c *call) ownerField() error {
-	if names, _ := c.query.list("fields"); c.version < 60 && slices.Contains(names, "owner") {
-		return badRequest("Field(s) \"owner\" are not valid")
-	}
-	return nil
 }
 
 func (s *Service) updateAllocation(c *call) error {
@@ -246,9 +230,6 @@ func (s *Service) nodeAllocation(c *call) (metal.Allocation, error) {
 }
 
 func (s *Service) getNodeAllocation(c *call) error {
-	if err := c.ownerField(); err != nil {
-		return err
-	}
 	if _, err := s.nodeWithSuffix(c, c.Param("node")); err != nil {
 		return asMissingReference(err)
 	}

@@ -30,10 +30,11 @@ func (s *Service) setProvision(c *call) error {
 	limits := stepLimits{
 		clean: s.config.API.DisallowCleanSteps, deploy: s.config.API.DisallowDeploySteps, service: s.config.API.DisallowServiceSteps,
 	}
+	ctx := c.Request().Context()
+	p.findRunbook = s.runbookFinder(ctx, c)
 	if err := p.check(&n, c.version, limits); err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
 	if err := s.requireConductor(ctx, &n, http.StatusNotFound); err != nil {
 		return err
 	}
@@ -178,7 +179,8 @@ func (v *verb) begin(ctx context.Context) error {
 	before := *n
 	args := v.arguments()
 	v.noteImage()
-	if err := v.prepare(); err != nil {
+	args, err := v.prepare(ctx, args)
+	if err != nil {
 		return err
 	}
 	secrets, err := v.service.sealSecrets(&before, n)

@@ -22,6 +22,7 @@ type provisionRequest struct {
 	rescuePassword *string
 	disableRamdisk *bool
 	runbook        *string
+	findRunbook    runbookFinder
 }
 
 var provisionArguments = []string{
@@ -77,7 +78,7 @@ func (p *provisionRequest) check(n *metal.Node, v openapi.Version, limits stepLi
 	if err := p.checkConfigDrive(v); err != nil {
 		return err
 	}
-	if err := p.checkRunbook(v); err != nil {
+	if err := p.takeRunbook(n, v); err != nil {
 		return err
 	}
 	if err := p.checkDisableRamdisk(v); err != nil {
@@ -188,19 +189,6 @@ func checkConfigDriveText(s string) error {
 		}
 	}
 	return nil
-}
-
-func (p *provisionRequest) checkRunbook(v openapi.Version) error {
-	if p.runbook == nil || *p.runbook == "" {
-		return nil
-	}
-	if v < 92 {
-		return notAcceptable()
-	}
-	if !isIdent(*p.runbook) {
-		return badRequest("Expected a logical name or UUID for runbook: %s", *p.runbook)
-	}
-	return notFound("Runbook %s could not be found.", *p.runbook)
 }
 
 func (p *provisionRequest) checkDisableRamdisk(v openapi.Version) error {

@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"ferrule/metal"
 	"ferrule/openapi"
@@ -13,11 +14,14 @@ import (
 // of the registry is written out, and which a request may set.
 type resource[T any] struct {
 	registry *openapi.Resource
-	noun     string   // what texts call one
-	path     string   // of the collection, under /v1
-	key      string   // of the array in a list
-	required []string // in the body of a create
-	listed   []string // the default view, in the order in which next links name it
+	noun     string                   // what texts call one
+	path     string                   // of the collection, under /v1
+	key      string                   // of the array in a list
+	required []string                 // in the body of a create
+	listed   []string                 // the default view, in the order in which next links name it
+	unknown  bool                     // in fields=, what is newer than the version is unknown, not unacceptable
+	marker   func(s string) bool      // how a list's marker looks; nil: a UUID
+	prune    func(doc map[string]any) // of a patched document, what is dropped without a word
 	uuid     func(v *T) string
 	fields   map[string]property[T]
 	shown    []shower[T] // by the field's index in the registry
@@ -81,9 +85,18 @@ func (r *resource[T]) answerOne(c *call, v *T) error {
 
 func (r *resource[T]) oneView(c *call) (view, error) {
 	if names, given := c.query.list("fields"); given {
-		return selectView(r.registry, c.version, names)
+		return r.selected(c, names)
 	}
 	return detailView(r.registry, c.version), nil
+}
+
+// selected is the view of the fields that fields= names.
+func (r *resource[T]) selected(c *call, names []string) (view, error) {
+	v, err := selectView(r.registry, c.version, names)
+	if r.unknown && err != nil && asFault(err).Status == http.StatusNotAcceptable {
+		return nil, badRequest("Field(s) %q are not valid in version %s", strings.Join(names, ", "), c.version)
+	}
+	return v, err
 }
 
 // list is a list as it is asked for: which page, in which view. collection is
@@ -102,14 +115,23 @@ func (r *resource[T]) list(s *Service, c *call, collection string, detailed bool
 	if err != nil {
 		return l, err
 	}
-	if l.page, err = s.page(c, r.registry, isUUIDLike); err != nil {
+	marker := r.marker
+	if marker == nil {
+		marker = isUUIDLike
+	}
+	if l.page, err = s.page(c, r.registry, marker); err != nil {
 		return l, err
 	}
 	if detailed {
 		l.fields = detailView(r.registry, c.version)
 		return l, nil
 	}
-	if l.fields, err = listMode(c, r.registry); err != nil {
+	if names, given := c.query.list("fields"); given && r.unknown && !c.query.flag("detail") {
+		l.fields, err = r.selected(c, names)
+	} else {
+		l.fields, err = listMode(c, r.registry)
+	}
+	if err != nil {
 		return l, err
 	}
 	l.names = nextFields(c, r.listed...)
@@ -165,6 +187,9 @@ func (r *resource[T]) patch(v *T, ops []patchOp) error {
 	}
 	if err := applyPatch(doc, ops); err != nil {
 		return err
+	}
+	if r.prune != nil {
+		r.prune(doc)
 	}
 	for _, f := range r.registry.Fields {
 		if !f.Patch || !touches(ops, f.Name) {

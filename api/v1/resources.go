@@ -30,6 +30,14 @@ func (s *Service) resourceHandlers() map[string]handler {
 		"updateAllocation": s.updateAllocation, "deleteAllocation": s.deleteAllocation,
 		"getNodeAllocation": s.getNodeAllocation, "deleteNodeAllocation": s.deleteNodeAllocation,
 
+		"listTemplates": s.listTemplates, "createTemplate": s.createTemplate, "getTemplate": s.getTemplate,
+		"updateTemplate": s.updateTemplate, "deleteTemplate": s.deleteTemplate,
+
+		"listRunbooks": s.listRunbooks, "createRunbook": s.createRunbook, "getRunbook": s.getRunbook,
+		"updateRunbook": s.updateRunbook, "deleteRunbook": s.deleteRunbook,
+		"listRunbookTraits": s.listRunbookTraits, "putRunbookTraits": s.putRunbookTraits, "putRunbookTrait": s.putRunbookTrait,
+		"deleteRunbookTraits": s.deleteRunbookTraits, "deleteRunbookTrait": s.deleteRunbookTrait,
+
 		"listShards": s.listShards, "postEvents": s.postEvents,
 	}
 }
@@ -54,7 +62,12 @@ func unroutedResource(method string, segments []string) *fault {
 		return notAllowed(http.MethodGet)
 	case "events":
 		return notAllowed(http.MethodPost)
-	case "allocations", "deploy_templates", "runbooks", "inspection_rules":
+	case "runbooks":
+		if len(segments) > 2 && segments[2] == "traits" {
+			return unroutedPart("traits")
+		}
+		return malformed(method)
+	case "allocations", "deploy_templates", "inspection_rules":
 		return malformed(method)
 	}
 	return nil

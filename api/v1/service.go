@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -179,6 +180,12 @@ func (c *call) checkVersion() error {
 		return notAcceptable()
 	case openapi.GateRoute405:
 		return routeFault(http.StatusMethodNotAllowed)
+	case openapi.GateTold404, openapi.GateTold405:
+		status := http.StatusNotFound
+		if c.op.TooOld == openapi.GateTold405 {
+			status = http.StatusMethodNotAllowed
+		}
+		return &fault{Status: status, Text: fmt.Sprintf("The API version 1.%d or newer is required.", c.op.Min), Routed: true}
 	case openapi.GateRoute406:
 		return routeFault(http.StatusNotAcceptable)
 	}
