@@ -131,3 +131,14 @@ func wholeNumber(v any, least float64) bool {
 	f, err := n.Float64()
 	return err == nil && f == float64(int64(f)) && f >= least
 }
+
+// WithCapability is a list of capabilities ("key:value,key:value") with one set.
+func WithCapability(list, key, value string) string {
+	var kept []string
+	for _, item := range strings.Split(list, ",") {
+		if name, _, _ := strings.Cut(item, ":"); item != "" && strings.TrimSpace(name) != key {
+			kept = append(kept, item)
+		}
+	}
+	return strings.Join(append(kept, key+":"+value), ",")
+}

@@ -19,15 +19,43 @@ import (
 
 // What a verb's request becomes before its operation opens.
 
-// prepare completes the node for what is to be done.
-func (v *verb) prepare() error {
+// prepare completes the operation's arguments, and the node, for what is to be
+// done.
+func (v *verb) prepare(ctx context.Context, args metal.JSON) (metal.JSON, error) {
 	switch v.request.verb.Verb {
 	case metal.VerbActive, metal.VerbRebuild:
 		v.lend()
+		steps, err := v.templateSteps(ctx)
+		if err != nil || len(steps) == 0 {
+			return args, err
+		}
+		return args.With("template_steps", normalSteps(steps)), nil
 	case metal.VerbRescue:
-		return v.hashPassword()
+		return args, v.hashPassword()
 	}
-	return nil
+	return args, nil
+}
+
+// templateSteps are the steps of the deploy templates that the instance's
+// traits name.
+func (v *verb) templateSteps(ctx context.Context) ([]any, error) {
+	names, err := instanceTraits(v.node)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	list, err := v.tx.DeployTemplatesNamed(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	var steps []any
+	for _, t := range list {
+		var own []any
+		if err := t.Steps.Decode(&own); err != nil {
+			return nil, fmt.Errorf("read the steps of the deploy template %s: %w", t.Name, err)
+		}
+		steps = append(steps, own...)
+	}
+	return steps, nil
 }
 
 // checkDeployment is what a deployment must meet besides valid interfaces.

@@ -12,6 +12,7 @@ var mediaActions = map[string]action{
 	"retract":     {start: startRetract},
 	"new-token":   {start: newToken},
 	"boot-fields": {start: forgetBoot},
+	"boot-again":  {start: bootAgain},
 }
 
 // Keys of driver_internal_info that belong to the ramdisk under way
@@ -49,6 +50,23 @@ func (r *run) bootRamdisk(params ...string) []task {
 		tasks = append(tasks, bootDevice("pxe", false).tried())
 	}
 	return append(tasks, setPower(metal.PowerOn))
+}
+
+// rebootRamdisk starts the machine anew, into the same ramdisk: its media are in
+// and its token holds, only the boot device is for once.
+func (r *run) rebootRamdisk() []task {
+	tasks := []task{setPower(metal.PowerOff), {Do: "boot-again"}}
+	if r.virtualMedia() {
+		tasks = append(tasks, bootDevice("cdrom", false))
+	} else {
+		tasks = append(tasks, bootDevice("pxe", false).tried())
+	}
+	return append(append(tasks, setPower(metal.PowerOn)), r.waitForCall()...)
+}
+
+func bootAgain(r *run, _ task) (verdict, error) {
+	r.forgetRamdisk(false)
+	return done, nil
 }
 
 // leaveRamdisk ends the ramdisk: off, nothing inserted, nothing published.

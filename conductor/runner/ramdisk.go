@@ -97,6 +97,9 @@ func polled(r *run, t task, res metal.CommandResult) (verdict, error) {
 	case "RUNNING":
 		return awaitStep(r, t)
 	case "SUCCEEDED":
+		if err := r.stepSucceeded(last); err != nil {
+			return stay, err
+		}
 		return done, nil
 	case "CLEAN_VERSION_MISMATCH", "VERSION_MISMATCH":
 		r.push(fire(metal.EventResume), task{Do: "ramdisk-steps", Args: metal.ToJSON(kind)}, task{Do: "agent-step"}, fire(metal.EventWait), t)

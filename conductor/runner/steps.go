@@ -61,7 +61,7 @@ func asked(known, steps []metal.Step) (complete []metal.Step, unknown []string, 
 				return nil, nil, err
 			}
 			s.Priority, s.Abortable = k.Priority, k.Abortable
-			s.RequiresRamdisk, s.ArgsInfo = k.RequiresRamdisk, k.ArgsInfo
+			s.RequiresRamdisk, s.ArgsInfo, s.RebootRequested = k.RequiresRamdisk, k.ArgsInfo, k.RebootRequested
 		case s.Reserved():
 			s.Abortable = true
 		default:

@@ -241,3 +241,59 @@ func TestWhatComesBeforeTheVerbDoesNotKeepItFromBeginning(t *testing.T) {
 	s.verb(metal.VerbDeleted, "")
 	s.must(metal.Available)
 }
+
+func TestARestartInARamdiskBootsTheRamdiskAgain(t *testing.T) {
+	s := inState(t, redfishNode(), metal.Manageable)
+	s.verb(metal.VerbClean, `{"clean_steps":[{"interface":"deploy","step":"erase_devices"},{"interface":"power","step":"reboot"},{"interface":"deploy","step":"burnin_cpu"}]}`)
+	s.beatUntil(metal.Manageable)
+	var devices []string
+	for _, o := range s.sent {
+		var a metal.BootDeviceArgs
+		if o.Request.Operation == metal.BootDeviceSet {
+			decode(t, o.Request.ArgsJSON, &a)
+			devices = append(devices, a.Device)
+		}
+	}
+	if !slices.Equal(devices, []string{"cdrom", "cdrom"}) || !slices.Equal(s.done(), []string{"erase_devices", "burnin_cpu"}) || len(s.tokens) != 1 {
+		t.Errorf("boot devices %v, steps %v, %d tokens", devices, s.done(), len(s.tokens))
+	}
+}
+
+func TestRAIDThatTheRamdiskBuiltShows(t *testing.T) {
+	n := redfishNode()
+	n.RAIDInterface = "agent"
+	s := inState(t, n, metal.Manageable)
+	obey := s.answer
+	s.answer = func(o runner.Order) metal.CommandResult {
+		var a metal.RamdiskCallArgs
+		if o.Request.Operation != metal.RamdiskCall {
+			return obey(o)
+		}
+		switch decode(t, o.Request.ArgsJSON, &a); a.Command {
+		case "clean.get_clean_steps":
+			return ok(metal.RamdiskCallResult{Command: &metal.RamdiskCommand{Status: "SUCCEEDED", Result: map[string]any{
+				"clean_steps": map[string]any{"Generic": []any{
+					map[string]any{"interface": "raid", "step": "create_configuration", "priority": 0, "reboot_requested": true},
+				}},
+			}}})
+		case "":
+			c := s.lastStep("SUCCEEDED")
+			if c.Result != nil {
+				c.Result["clean_result"] = map[string]any{"logical_disks": []any{
+					map[string]any{"size_gb": 40, "raid_level": "1", "is_root_volume": true},
+				}}
+			}
+			return ok(metal.RamdiskCallResult{Commands: []metal.RamdiskCommand{c}})
+		}
+		return obey(o)
+	}
+	s.verb(metal.VerbClean, `{"clean_steps":[{"interface":"raid","step":"create_configuration"}]}`)
+	s.beatUntil(metal.Manageable)
+	got := s.world.Node
+	if got.RAIDConfig.Lookup("last_updated") == nil || got.Properties.Text("capabilities") != "raid_level:1" || got.Properties.Lookup("local_gb") == nil {
+		t.Errorf("raid_config %s, properties %s", got.RAIDConfig, got.Properties)
+	}
+	if got := s.powers(); !slices.Equal(got, []metal.PowerState{metal.PowerOff, metal.PowerOn, metal.PowerOff, metal.PowerOn, metal.PowerOff}) {
+		t.Errorf("power actions %v: the step asks for a restart", got)
+	}
+}

@@ -77,10 +77,16 @@ func (r *run) ownStep(s metal.Step) []task {
 func (r *run) reservedStep(s metal.Step) []task {
 	switch s.Step {
 	case metal.StepPowerOn:
+		if r.plan.Ramdisk && (r.node.PowerState == nil || *r.node.PowerState != string(metal.PowerOn)) {
+			return r.rebootRamdisk()
+		}
 		return []task{setPower(metal.PowerOn)}
 	case metal.StepPowerOff:
 		return []task{setPower(metal.PowerOff)}
 	case metal.StepReboot:
+		if r.plan.Ramdisk {
+			return r.rebootRamdisk()
+		}
 		return []task{setPower(metal.PowerOff), setPower(metal.PowerOn)}
 	case metal.StepHold:
 		return append([]task{{Do: "hold"}}, r.afterHold()...)
