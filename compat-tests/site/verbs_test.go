@@ -66,9 +66,13 @@ func TestTheHardwareIsToldAtOnce(t *testing.T) {
 
 	r.images.Add("tools.iso", []byte("no real image"))
 	r.Must(http.MethodPost, path+"/vmedia", map[string]any{"device_type": "cdrom", "image_url": r.images.URL("tools.iso")})
-	until(t, "the medium to be in", func() bool { return strings.Contains(r.Call(http.MethodGet, path+"/vmedia", nil).Text, `"inserted":true`) })
+	until(t, "the medium to be in", func() bool {
+		return strings.Contains(r.Call(http.MethodGet, path+"/vmedia", nil).Text, `"inserted":true`)
+	})
 	r.Must(http.MethodDelete, path+"/vmedia", nil)
-	until(t, "the medium to be out", func() bool { return !strings.Contains(r.Call(http.MethodGet, path+"/vmedia", nil).Text, `"inserted":true`) })
+	until(t, "the medium to be out", func() bool {
+		return !strings.Contains(r.Call(http.MethodGet, path+"/vmedia", nil).Text, `"inserted":true`)
+	})
 
 	list := r.Must(http.MethodGet, path+"/management/indicators", nil)["indicators"].([]any)
 	if len(list) == 0 {
