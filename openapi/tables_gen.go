@@ -512,6 +512,21 @@ var Operations = []Operation{
 	{ID: "deleteRunbookTraits", Method: "DELETE", Path: "/v1/runbooks/{runbook}/traits", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
 	{ID: "putRunbookTrait", Method: "PUT", Path: "/v1/runbooks/{runbook}/traits/{trait}", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
 	{ID: "deleteRunbookTrait", Method: "DELETE", Path: "/v1/runbooks/{runbook}/traits/{trait}", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
+	{ID: "listInspectionRules", Method: "GET", Path: "/v1/inspection_rules", Min: 96, Success: 200, TooOld: "fault-404", Resource: "InspectionRule", Policies: []string{"baremetal:inspection_rule:get"}, About: "request", Params: []Param{
+		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
+		{Name: "marker", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "sort_key", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "sort_dir", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
+		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
+		{Name: "phase", Kind: ParamString, Min: 1, TooOld: 406},
+	}},
+	{ID: "createInspectionRule", Method: "POST", Path: "/v1/inspection_rules", Min: 96, Success: 201, TooOld: "fault-405", Resource: "InspectionRule", Policies: []string{"baremetal:inspection_rule:create"}, About: "request"},
+	{ID: "getInspectionRule", Method: "GET", Path: "/v1/inspection_rules/{inspection_rule}", Min: 96, Success: 200, TooOld: "fault-404", Resource: "InspectionRule", Policies: []string{"baremetal:inspection_rule:get"}, About: "request", Params: []Param{
+		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
+	}},
+	{ID: "updateInspectionRule", Method: "PATCH", Path: "/v1/inspection_rules/{inspection_rule}", Min: 96, Success: 200, TooOld: "fault-405", Resource: "InspectionRule", Policies: []string{"baremetal:inspection_rule:update"}, About: "request"},
+	{ID: "deleteInspectionRule", Method: "DELETE", Path: "/v1/inspection_rules/{inspection_rule}", Min: 96, Success: 204, TooOld: "fault-405", Policies: []string{"baremetal:inspection_rule:delete"}, About: "request"},
 	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:driver:ipa_lookup"}, About: "request", Params: []Param{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},

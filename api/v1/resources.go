@@ -38,6 +38,10 @@ func (s *Service) resourceHandlers() map[string]handler {
 		"listRunbookTraits": s.listRunbookTraits, "putRunbookTraits": s.putRunbookTraits, "putRunbookTrait": s.putRunbookTrait,
 		"deleteRunbookTraits": s.deleteRunbookTraits, "deleteRunbookTrait": s.deleteRunbookTrait,
 
+		"listInspectionRules": s.listInspectionRules, "createInspectionRule": s.createInspectionRule,
+		"getInspectionRule": s.getInspectionRule, "updateInspectionRule": s.updateInspectionRule,
+		"deleteInspectionRule": s.deleteInspectionRule,
+
 		"listShards": s.listShards, "postEvents": s.postEvents,
 	}
 }
