@@ -233,7 +233,22 @@ func (c *Conductor) write(ctx context.Context, tx *store.Tx, w *runner.World, ou
 			return err
 		}
 	}
+	if err := writeParts(ctx, tx, w.Node.UUID, out); err != nil {
+		return err
+	}
 	return c.writePorts(ctx, tx, w, out)
+}
+
+func writeParts(ctx context.Context, tx *store.Tx, nodeUUID string, out runner.Outcome) error {
+	if out.BIOS != nil {
+		if err := tx.SyncBIOSSettings(ctx, nodeUUID, *out.BIOS); err != nil {
+			return err
+		}
+	}
+	if out.Firmware != nil {
+		return tx.SyncFirmwareComponents(ctx, nodeUUID, *out.Firmware)
+	}
+	return nil
 }
 
 func (c *Conductor) writePorts(ctx context.Context, tx *store.Tx, w *runner.World, out runner.Outcome) error {

@@ -61,6 +61,7 @@ var hardwareTypes = []HardwareType{
 		Name: "redfish", Host: HostedAtAgent, Driver: "redfish",
 		Supported: supported(map[InterfaceType][]string{
 			BootInterface:       {"redfish-virtual-media"},
+			FirmwareInterface:   {"no-firmware", "redfish"},
 			InspectInterface:    {"redfish", "agent", "no-inspect"},
 			ManagementInterface: {"redfish", "noop"},
 			PowerInterface:      {"redfish"},

@@ -55,7 +55,7 @@ func (v *verb) templateSteps(ctx context.Context) ([]any, error) {
 		}
 		steps = append(steps, own...)
 	}
-	return steps, nil
+	return steps, checkCoreSteps(v.node, steps)
 }
 
 // checkDeployment is what a deployment must meet besides valid interfaces.
@@ -92,6 +92,18 @@ func instanceTraits(n *metal.Node) ([]string, error) {
 		return nil, metal.Errorf(metal.Invalid, "traits in instance_info is not a list of texts")
 	}
 	return names, nil
+}
+
+// checkCoreSteps refuses a template that moves the one step which can only be
+// left out.
+func checkCoreSteps(n *metal.Node, steps []any) error {
+	for _, item := range steps {
+		step, _ := item.(map[string]any)
+		if priority, _ := ordinal(step["priority"]); step["interface"] == "deploy" && step["step"] == "deploy" && priority != 0 {
+			return badRequest("Failed to validate deploy or power info for node %s. Error: a deploy template changes the core step deploy.deploy, which can only be left out, with priority 0", n.UUID)
+		}
+	}
+	return nil
 }
 
 // lend makes the instance's project the lessee of a node that has none (Ironic:

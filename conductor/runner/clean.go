@@ -24,7 +24,7 @@ func (r *run) automatedCleanTasks() []task {
 	tasks := r.enterRamdisk(kindClean)
 	tasks = append(tasks, stepsTasks()...)
 	tasks = append(tasks, setPower(metal.PowerOff))
-	tasks = append(tasks, r.ejectTasks()...)
+	tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
 	return append(tasks, finishWith(metal.EventDone))
 }
 
@@ -39,7 +39,7 @@ func (r *run) manualCleanTasks() ([]task, error) {
 	}
 	tasks := append(r.enterRamdisk(kindClean), stepsTasks()...)
 	tasks = append(tasks, setPower(metal.PowerOff))
-	tasks = append(tasks, r.ejectTasks()...)
+	tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
 	return append(tasks, finishWith(metal.EventManage)), nil
 }
 

@@ -28,7 +28,8 @@ func (r *run) begin() ([]task, error) {
 	r.node.LastError = nil
 	switch metal.Verb(r.op.Verb) {
 	case metal.VerbManage:
-		return []task{{Do: "read-power"}, task{Do: "read-modes"}.tried(), finishWith(metal.EventDone)}, nil
+		tasks := []task{{Do: "read-power"}, task{Do: "read-modes"}.tried(), task{Do: "read-secure-boot"}.tried()}
+		return append(append(tasks, r.cacheTasks()...), finishWith(metal.EventDone)), nil
 	case metal.VerbInspect:
 		return r.inspectTasks()
 	case metal.VerbProvide:

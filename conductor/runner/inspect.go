@@ -20,7 +20,7 @@ func (r *run) inspectTasks() ([]task, error) {
 	case "fake":
 		return []task{finishWith(metal.EventDone)}, nil
 	case "redfish":
-		return []task{{Do: "inspect-bmc"}, finishWith(metal.EventDone)}, nil
+		return append(append([]task{{Do: "inspect-bmc"}}, r.cacheTasks()...), finishWith(metal.EventDone)), nil
 	case "agent":
 		tasks := []task{task{Do: "macs"}.tried()}
 		params := append([]string{"ipa-inspection-callback-url={relay}/v1/continue_inspection"}, r.Settings.InspectParams...)
@@ -29,7 +29,7 @@ func (r *run) inspectTasks() ([]task, error) {
 		if r.Settings.InspectPowerOff {
 			tasks = append(tasks, setPower(metal.PowerOff))
 		}
-		tasks = append(tasks, r.ejectTasks()...)
+		tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
 		return append(tasks, finishWith(metal.EventDone)), nil
 	}
 	return nil, metal.Unsupported(r.node, "inspect")

@@ -58,7 +58,7 @@ type action struct {
 
 // actions is the whole list; each group is defined beside what it belongs to.
 func actions(name string) (action, bool) {
-	for _, group := range [...]map[string]action{flowActions, bmcActions, actionActions, mediaActions, stepActions, rescueActions, inspectActions} {
+	for _, group := range [...]map[string]action{flowActions, bmcActions, actionActions, mediaActions, stepActions, partActions, rescueActions, inspectActions} {
 		if a, ok := group[name]; ok {
 			return a, true
 		}

@@ -13,19 +13,21 @@ import (
 // sim plays conductor, agent and ramdisk around the pure runner: it applies
 // outcomes, answers commands, and lets the ramdisk call.
 type sim struct {
-	t       *testing.T
-	world   runner.World
-	inbox   []metal.InboxEntry
-	sent    []runner.Order // every command ever issued
-	states  []metal.State  // every state passed through
-	history []metal.HistoryEntry
-	dropped []string
-	tokens  []string
-	timers  []metal.TimerPayload
-	held    []runner.Order  // commands left unanswered while answer is off
-	lost    map[string]bool // commands that never reached the machine, by id
-	answer  func(runner.Order) metal.CommandResult
-	ids     int
+	t        *testing.T
+	world    runner.World
+	inbox    []metal.InboxEntry
+	sent     []runner.Order // every command ever issued
+	states   []metal.State  // every state passed through
+	history  []metal.HistoryEntry
+	dropped  []string
+	tokens   []string
+	timers   []metal.TimerPayload
+	bios     []metal.BIOSSetting
+	firmware []metal.FirmwareComponent // each time that it was read
+	held     []runner.Order            // commands left unanswered while answer is off
+	lost     map[string]bool           // commands that never reached the machine, by id
+	answer   func(runner.Order) metal.CommandResult
+	ids      int
 }
 
 func newSim(t *testing.T, node metal.Node) *sim {
@@ -125,6 +127,12 @@ func (s *sim) apply(out runner.Outcome) {
 	s.dropped = append(s.dropped, out.DropSecrets...)
 	s.tokens = append(s.tokens, out.NewTokens...)
 	s.timers = append(s.timers, out.Timers...)
+	if out.BIOS != nil {
+		s.bios = *out.BIOS
+	}
+	if out.Firmware != nil {
+		s.firmware = append(s.firmware, *out.Firmware...)
+	}
 	for _, o := range out.Commands {
 		s.sent = append(s.sent, o)
 		if s.answer == nil {

@@ -297,3 +297,40 @@ func TestRAIDThatTheRamdiskBuiltShows(t *testing.T) {
 		t.Errorf("power actions %v: the step asks for a restart", got)
 	}
 }
+
+func TestFirmwareIsReadAgainAfterWork(t *testing.T) {
+	n := redfishNode()
+	n.FirmwareInterface = "redfish"
+	s := inState(t, n, metal.Enroll)
+	obey := s.answer
+	s.answer = func(o runner.Order) metal.CommandResult {
+		if o.Request.Operation == metal.FirmwareComponents {
+			return ok(metal.FirmwareComponentsResult{Components: []metal.FirmwareComponentInfo{{Component: "bmc", CurrentVersion: "2"}}})
+		}
+		if o.Request.Operation == metal.SecureBootGet {
+			return ok(metal.SecureBootArgs{Enabled: true})
+		}
+		return obey(o)
+	}
+	s.verb(metal.VerbManage, "")
+	s.must(metal.Manageable)
+	s.verb(metal.VerbProvide, "")
+	s.beatUntil(metal.Available)
+	if len(s.firmware) != 2 || s.firmware[0].Component != "bmc" || s.world.Node.SecureBoot == nil || !*s.world.Node.SecureBoot {
+		t.Errorf("firmware %v, secure boot %v", s.firmware, s.world.Node.SecureBoot)
+	}
+}
+
+func TestFakeBIOSShowsWhatWasApplied(t *testing.T) {
+	s := inState(t, fakeNode(), metal.Manageable)
+	s.verb(metal.VerbClean, `{"clean_steps":[{"interface":"bios","step":"apply_configuration","args":{"settings":[{"name":"a","value":1}]}}]}`)
+	s.must(metal.Manageable)
+	if len(s.bios) != 1 || text(s.bios[0].Value) != "1" {
+		t.Errorf("BIOS settings %v", s.bios)
+	}
+	s.verb(metal.VerbClean, `{"clean_steps":[{"interface":"bios","step":"apply_configuration","args":{"settings":{"name":"a"}}}]}`)
+	s.must(metal.CleanFailed)
+	if n := s.world.Node; !n.Maintenance || text(n.Fault) != metal.FaultClean {
+		t.Errorf("a step that failed: maintenance %v, fault %s", n.Maintenance, text(n.Fault))
+	}
+}

@@ -67,8 +67,11 @@ func (r *run) ownStep(s metal.Step) []task {
 	if s.Step == metal.StepServiceWait {
 		return r.waitForCall()
 	}
-	if r.kind() == "deploy" {
+	switch {
+	case r.kind() == "deploy":
 		return r.deployStep(s)
+	case s.Interface == "bios":
+		return biosStep(s)
 	}
 	return nil
 }

@@ -62,8 +62,10 @@ type Outcome struct {
 	UpdatePorts []metal.Port
 	DeletePorts []string // UUIDs
 	Inventory   *metal.InventoryRecord
-	NewTokens   []string // refs under which a fresh random token is to be sealed
-	DropSecrets []string // refs to be deleted
+	BIOS        *[]metal.BIOSSetting       // all of them; nil where nothing is new
+	Firmware    *[]metal.FirmwareComponent // likewise
+	NewTokens   []string                   // refs under which a fresh random token is to be sealed
+	DropSecrets []string                   // refs to be deleted
 }
 
 // Order is a command to be signed and sent.

@@ -1,0 +1,95 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+
+	"ferrule/metal"
+)
+
+// What is kept of a node's parts: secure boot, firmware, BIOS settings. All but
+// the BIOS steps is read along the way, and nothing fails where it cannot be.
+var partActions = map[string]action{
+	"read-secure-boot": {start: readSecureBoot, result: secureBootRead},
+	"read-firmware":    {start: readFirmware, result: firmwareRead},
+	"set-bios":         {start: setBIOS},
+}
+
+// cacheTasks read again what work on the node may have changed.
+func (r *run) cacheTasks() []task {
+	if r.node.FirmwareInterface != "redfish" {
+		return nil
+	}
+	return []task{task{Do: "read-firmware"}.tried()}
+}
+
+func readSecureBoot(r *run, _ task) (verdict, error) {
+	if metal.CheckManagement(r.node, metal.SecureBootGet) != nil {
+		return done, nil
+	}
+	return r.bmc(metal.SecureBootGet, nil, 0)
+}
+
+func secureBootRead(r *run, _ task, res metal.CommandResult) (verdict, error) {
+	var s metal.SecureBootArgs
+	if res.OK && metal.JSON(res.ResultJSON).Decode(&s) == nil {
+		r.node.SecureBoot = &s.Enabled
+	}
+	return done, nil
+}
+
+func readFirmware(r *run, _ task) (verdict, error) { return r.bmc(metal.FirmwareComponents, nil, 0) }
+
+func firmwareRead(r *run, _ task, res metal.CommandResult) (verdict, error) {
+	var found metal.FirmwareComponentsResult
+	if !res.OK || metal.JSON(res.ResultJSON).Decode(&found) != nil {
+		return done, nil
+	}
+	list := make([]metal.FirmwareComponent, 0, len(found.Components))
+	for _, c := range found.Components {
+		list = append(list, metal.FirmwareComponent{
+			NodeUUID: r.node.UUID, Component: c.Component, CurrentVersion: filled(c.CurrentVersion),
+			Vendor: filled(c.Vendor), Model: filled(c.Model), SerialNumber: filled(c.SerialNumber),
+		})
+	}
+	r.out.Firmware = &list
+	return done, nil
+}
+
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// biosStep is what a step of the fake BIOS interface consists of: the settings
+// that it applies are those that it shows.
+func biosStep(s metal.Step) []task {
+	switch s.Step {
+	case "apply_configuration":
+		return []task{{Do: "set-bios", Args: metal.ToJSON(s.Args["settings"])}}
+	case "factory_reset":
+		return []task{{Do: "set-bios", Args: "[]"}}
+	}
+	return nil
+}
+
+func setBIOS(r *run, t task) (verdict, error) {
+	var settings []map[string]any
+	if err := t.Args.Decode(&settings); err != nil {
+		return stay, errors.New("the BIOS settings are no list of objects with name and value")
+	}
+	list := make([]metal.BIOSSetting, 0, len(settings))
+	for _, s := range settings {
+		name, _ := s["name"].(string)
+		value, given := s["value"]
+		if name == "" || !given {
+			return stay, errors.New("a BIOS setting has no name or no value")
+		}
+		text := fmt.Sprint(value)
+		list = append(list, metal.BIOSSetting{NodeUUID: r.node.UUID, Name: name, Value: &text})
+	}
+	r.out.BIOS = &list
+	return done, nil
+}
