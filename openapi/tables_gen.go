@@ -177,7 +177,7 @@ var Operations = []Operation{
 		{Name: "shard", Kind: ParamList, Min: 106, TooOld: 406},
 		{Name: "conductor_groups", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
-	{ID: "getNodeVolume", Method: "GET", Path: "/v1/nodes/{node}/volume", Min: 32, Success: 200, TooOld: "fault-404", Policies: []string{"baremetal:volume:get"}, About: "node"},
+	{ID: "getNodeVolume", Method: "GET", Path: "/v1/nodes/{node}/volume", Min: 32, Success: 200, TooOld: "fault-404", Policies: []string{"baremetal:volume:get"}, About: "request"},
 	{ID: "listNodeConnectors", Method: "GET", Path: "/v1/nodes/{node}/volume/connectors", Min: 32, Success: 200, TooOld: "route-404", Resource: "VolumeConnector", Policies: []string{"baremetal:volume:list_all", "baremetal:volume:list"}, About: "list", Params: []Param{
 		{Name: "node", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},

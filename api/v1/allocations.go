@@ -87,8 +87,8 @@ func (s *Service) allocation(c *call) (metal.Allocation, error) {
 		return a, err
 	}
 	about := ofAllocation(&a)
-	if !c.rights.allows("baremetal:allocation:get", about) {
-		return a, notFound("Allocation %s could not be found.", ident)
+	if err := c.rights.conceal("baremetal:allocation:get", about, notFound("Allocation %s could not be found.", ident)); err != nil {
+		return a, err
 	}
 	return a, c.rights.authorize(c.op.Policies[0], about)
 }
@@ -115,6 +115,11 @@ func (s *Service) listAllocations(c *call) error {
 	page, err := s.store.Allocations(c.Request().Context(), q)
 	if err != nil {
 		return err
+	}
+	for i := range page {
+		if err := c.rights.authorize("baremetal:allocation:get", ofAllocation(&page[i])); err != nil {
+			return err
+		}
 	}
 	return allocations.answerList(c, l, page)
 }
@@ -231,6 +236,9 @@ func (s *Service) nodeAllocation(c *call) (metal.Allocation, error) {
 
 func (s *Service) getNodeAllocation(c *call) error {
 	if _, err := s.nodeWithSuffix(c, c.Param("node")); err != nil {
+		if _, missing := s.anyNode(c, c.Param("node")); missing == nil {
+			return err // it is there, and not for the sender to see
+		}
 		return asMissingReference(err)
 	}
 	a, err := s.nodeAllocation(c)

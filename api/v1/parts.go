@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"ferrule/metal"
+	"ferrule/openapi"
 )
 
 // Parts are what belongs to a node and has a route of its own: portgroups and
@@ -20,7 +21,8 @@ func (s *Service) authorizePart(c *call, nodeUUID string, noun, ident string) er
 		return err
 	}
 	about := ofPortsNode(&n)
-	if err := c.rights.conceal(about, notFound("%s %s could not be found.", noun, ident)); err != nil {
+	err = c.rights.conceal(seeNode, about, notFound("%s %s could not be found.", noun, ident))
+	if err != nil || c.op.About == openapi.AboutList {
 		return err
 	}
 	return c.rights.authorize(c.op.Policies[0], about)

@@ -89,7 +89,7 @@ func (c *call) authorizeNode(n *metal.Node, ident string) error {
 		return nil
 	}
 	about := ofNode(n.Owner, n.Lessee)
-	if err := c.rights.conceal(about, nodeNotFound(ident)); err != nil {
+	if err := c.rights.conceal(seeNode, about, nodeNotFound(ident)); err != nil {
 		return err
 	}
 	if c.op.About != openapi.AboutNode || c.op.Policies[0] == seeNode {
@@ -99,9 +99,9 @@ func (c *call) authorizeNode(n *metal.Node, ident string) error {
 }
 
 // conceal gives the error of what is not there where the sender may not know of
-// the node. A token that is for something else altogether is told so.
-func (r *rights) conceal(about policy.Values, absent error) error {
-	err := r.authorize(seeNode, about)
+// an object. A token that is for something else altogether is told so.
+func (r *rights) conceal(name string, about policy.Values, absent error) error {
+	err := r.authorize(name, about)
 	if err == nil || isScope(err) {
 		return err
 	}
@@ -124,18 +124,7 @@ func (c *call) authorizeOwned(n *metal.Node, names ...string) error {
 
 // authorizePort does for a port what authorizeNode does for a node.
 func (s *Service) authorizePort(c *call, p *metal.Port, ident string) error {
-	if !c.rights.enforced {
-		return nil
-	}
-	n, err := s.store.NodeByUUID(c.Request().Context(), p.NodeUUID)
-	if err != nil {
-		return err
-	}
-	about := ofPortsNode(&n)
-	if err := c.rights.conceal(about, notFound("Port %s could not be found.", ident)); err != nil {
-		return err
-	}
-	return c.rights.authorize(c.op.Policies[0], about)
+	return s.authorizePart(c, p.NodeUUID, "Port", ident)
 }
 
 // project is whose nodes a list holds: nil for everybody's, else the sender's
