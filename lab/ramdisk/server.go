@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -189,10 +190,18 @@ func (s *server) start(c *command, spec commandSpec, full string, p params) {
 	})
 }
 
+// answer gives the body its length, so that it is whole for the client as soon
+// as it is flushed.
 func answer(w http.ResponseWriter, code int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone if this fails
+	_, _ = w.Write(text) // the client is gone if this fails
 }
 
 func fault(w http.ResponseWriter, code int, message string) {
