@@ -116,7 +116,16 @@ func (f *filter) contains(column, part string) {
 
 // NodeCounts is the number of nodes in each provision state.
 func (r reads) NodeCounts(ctx context.Context) (map[metal.State]int64, error) {
-	rows, err := r.c.query(ctx, "SELECT provision_state, count(*) FROM nodes GROUP BY provision_state")
+	return r.countNodes(ctx, "")
+}
+
+// NodeCountsIn is NodeCounts of one conductor group.
+func (r reads) NodeCountsIn(ctx context.Context, group string) (map[metal.State]int64, error) {
+	return r.countNodes(ctx, " WHERE conductor_group = ?", group)
+}
+
+func (r reads) countNodes(ctx context.Context, where string, args ...any) (map[metal.State]int64, error) {
+	rows, err := r.c.query(ctx, "SELECT provision_state, count(*) FROM nodes"+where+" GROUP BY provision_state", args...)
 	if err != nil {
 		return nil, failed(err, "count nodes")
 	}

@@ -100,6 +100,9 @@ func TestEachFilterFindsItsNodes(t *testing.T) {
 				t.Errorf("case %d: %v, -want +got:\n%s", i, err, diff)
 			}
 		}
+		if in, err := s.NodeCountsIn(t.Context(), "nowhere"); err != nil || len(in) != 0 {
+			t.Errorf("an unknown group has %v, %v", in, err)
+		}
 		counts, err := s.NodeCounts(t.Context())
 		want := map[metal.State]int64{metal.Active: 1, metal.CleanFailed: 1, metal.Enroll: 3}
 		if diff := cmp.Diff(want, counts); err != nil || diff != "" {

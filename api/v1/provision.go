@@ -114,6 +114,9 @@ func (v *verb) checkRoom(ctx context.Context) error {
 		return nil
 	}
 	counts, err := v.tx.NodeCounts(ctx)
+	if conf.MaxConcurrentPerConductorGroup {
+		counts, err = v.tx.NodeCountsIn(ctx, v.node.ConductorGroup)
+	}
 	if err != nil {
 		return err
 	}

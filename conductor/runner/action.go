@@ -17,6 +17,7 @@ var actionActions = map[string]action{
 	"set-boot-mode":   {start: startBootMode, result: bootModeSet},
 	"set-secure-boot": {start: startSecureBoot, result: secureBootSet},
 	"console":         {start: startConsole, result: consoleSet},
+	"console-turn":    {start: turnConsole},
 	"publish-image":   {start: startPublishImage, result: published},
 	"attach-media":    {start: startAttachMedia},
 	"detach-media":    {start: startDetachMedia},
@@ -127,6 +128,24 @@ func consoleSet(r *run, _ task, res metal.CommandResult) (verdict, error) {
 	}
 	r.node.ConsoleEnabled = args.Enabled
 	return done, nil
+}
+
+// consoleTasks start the console of a node that has it enabled, or stop it: a
+// node is deployed and adopted with it, and torn down without.
+func (r *run) consoleTasks(start bool) []task {
+	if !r.node.ConsoleEnabled || r.node.ConsoleInterface == "no-console" {
+		return nil
+	}
+	return []task{task{Do: "console-turn", Args: metal.ToJSON(start)}.tried()}
+}
+
+func turnConsole(r *run, t task) (verdict, error) {
+	var start bool
+	_ = t.Args.Decode(&start) // written above
+	if start {
+		return r.bmc(metal.ConsoleStart, nil, 0)
+	}
+	return r.bmc(metal.ConsoleStop, nil, 0)
 }
 
 // imageName is the name under which the site serves the image in a device.

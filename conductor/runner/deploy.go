@@ -14,7 +14,7 @@ func (r *run) deployTasks() ([]task, error) {
 	if err := r.deploySteps(); err != nil {
 		return nil, err
 	}
-	finish := append(stepsTasks(), finishWith(metal.EventDone))
+	finish := append(append(stepsTasks(), r.consoleTasks(true)...), finishWith(metal.EventDone))
 	if !r.usesRamdisk() {
 		return finish, nil
 	}

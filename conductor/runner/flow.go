@@ -175,7 +175,7 @@ func (r *run) callbackTimeout() time.Duration {
 
 // deleteTasks tear an instance down and clean the node for the next one.
 func (r *run) deleteTasks() []task {
-	var tasks []task
+	tasks := r.consoleTasks(false)
 	if r.usesRamdisk() {
 		tasks = append(tasks, setPower(metal.PowerOff))
 		tasks = append(tasks, r.ejectTasks()...)

@@ -86,5 +86,5 @@ func (r *run) adoptTasks() []task {
 	if r.node.DeployInterface == "direct" || r.node.DeployInterface == "autodetect" {
 		r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyWholeDisk, true)
 	}
-	return []task{finishWith(metal.EventDone)}
+	return append(r.consoleTasks(true), finishWith(metal.EventDone))
 }

@@ -334,3 +334,16 @@ func TestFakeBIOSShowsWhatWasApplied(t *testing.T) {
 		t.Errorf("a step that failed: maintenance %v, fault %s", n.Maintenance, text(n.Fault))
 	}
 }
+
+func TestTheConsoleFollowsTheInstance(t *testing.T) {
+	n := fakeNode()
+	n.ConsoleEnabled = true
+	s := inState(t, n, metal.Available)
+	s.verb(metal.VerbActive, "")
+	s.must(metal.Active)
+	s.verb(metal.VerbDeleted, "")
+	s.must(metal.Available)
+	if got := s.operations(); !slices.Equal(got, []metal.Operation{metal.ConsoleStart, metal.ConsoleStop}) || !s.world.Node.ConsoleEnabled {
+		t.Errorf("operations %v, enabled %v", got, s.world.Node.ConsoleEnabled)
+	}
+}
