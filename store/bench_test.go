@@ -156,7 +156,7 @@ func BenchmarkFilters(b *testing.B) {
 			"children":       {ParentNode: &last.UUID},
 			"retired":        {Retired: ptr(true)},
 			"reserved":       {Reserved: ptr(true)},
-			"description":    {DescriptionContains: "no such words"},
+			"description":    {DescriptionContains: new("no such words")},
 		} {
 			q.Limit = 1000
 			q.Columns = []string{"uuid", "name", "instance_uuid", "maintenance", "power_state", "provision_state"}

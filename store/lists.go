@@ -36,8 +36,9 @@ type NodeQuery struct {
 	Retired         *bool
 	Reserved        *bool
 	Reservation     *string
-	// DescriptionContains is looked for without regard to case.
-	DescriptionContains string
+	// DescriptionContains is looked for without regard to case; an empty one is
+	// in every description that there is.
+	DescriptionContains *string
 }
 
 // nodeKeys are what nodes can be sorted by.
@@ -108,9 +109,9 @@ var likeEscape = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // contains matches as Ironic's LIKE does on its own database: letters of ASCII
 // in any case.
-func (f *filter) contains(column, part string) {
-	if part != "" {
-		f.where("lower("+column+`) LIKE lower(?) ESCAPE '\'`, "%"+likeEscape.Replace(part)+"%")
+func (f *filter) contains(column string, part *string) {
+	if part != nil {
+		f.where("lower("+column+`) LIKE lower(?) ESCAPE '\'`, "%"+likeEscape.Replace(*part)+"%")
 	}
 }
 
@@ -151,8 +152,9 @@ type PortQuery struct {
 	Shards          []string // of the port's node
 	ConductorGroups []string // of the port's node
 	Project         *string  // owner or lessee of the port's node
-	// DescriptionContains is looked for without regard to case.
-	DescriptionContains string
+	// DescriptionContains is looked for without regard to case; an empty one is
+	// in every description that there is.
+	DescriptionContains *string
 }
 
 // portKeys are what ports can be sorted by.

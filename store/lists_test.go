@@ -90,9 +90,9 @@ func TestEachFilterFindsItsNodes(t *testing.T) {
 			{store.NodeQuery{Reserved: ptr(true)}, []string{"d"}},
 			{store.NodeQuery{Reservation: ptr("host-1")}, []string{"d"}},
 			{store.NodeQuery{ChassisUUID: ptr("chassis")}, []string{"d"}},
-			{store.NodeQuery{DescriptionContains: "large_"}, []string{"c"}},
-			{store.NodeQuery{DescriptionContains: "50%"}, []string{"c"}},
-			{store.NodeQuery{DescriptionContains: "5_%"}, nil},
+			{store.NodeQuery{DescriptionContains: new("large_")}, []string{"c"}},
+			{store.NodeQuery{DescriptionContains: new("50%")}, []string{"c"}},
+			{store.NodeQuery{DescriptionContains: new("5_%")}, nil},
 			{store.NodeQuery{Maintenance: ptr(true), Driver: ptr("redfish")}, nil},
 		} {
 			got, err := s.Nodes(t.Context(), c.q)

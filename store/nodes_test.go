@@ -152,7 +152,7 @@ func TestTextThatAnEngineWouldCutIsRefusedBeforeIt(t *testing.T) {
 			wantRefusal(t, err, metal.Invalid, "UTF-8")
 			_, err = s.Nodes(t.Context(), store.NodeQuery{Shards: []string{"x", bad}})
 			wantRefusal(t, err, metal.Invalid, "UTF-8")
-			_, err = s.Nodes(t.Context(), store.NodeQuery{DescriptionContains: bad})
+			_, err = s.Nodes(t.Context(), store.NodeQuery{DescriptionContains: new(bad)})
 			wantRefusal(t, err, metal.Invalid, "UTF-8")
 			_, err = s.Nodes(t.Context(), store.NodeQuery{Page: store.Page{Marker: bad}})
 			wantRefusal(t, err, metal.Invalid, "UTF-8")
@@ -174,7 +174,7 @@ func TestTextThatLooksLikeSQLIsOnlyText(t *testing.T) {
 		for _, odd := range []string{`it's`, `back\slash`, `\'`, `quo"te`, `?`, `$1 ?0`, `%_`, "\u00e9\u2603\U0001f600", "line\nbreak", "--", "/*"} {
 			n := storetest.Node(t, s, func(n *metal.Node) { n.Owner, n.Description = &odd, &odd })
 			got, err := s.Nodes(t.Context(), store.NodeQuery{
-				Owner: &odd, Project: &odd, DescriptionContains: odd, ConductorGroups: []string{"", odd},
+				Owner: &odd, Project: &odd, DescriptionContains: new(odd), ConductorGroups: []string{"", odd},
 			})
 			if err != nil || len(got) != 1 || got[0].UUID != n.UUID || *got[0].Owner != odd {
 				t.Errorf("%q: got %d nodes, %v", odd, len(got), err)

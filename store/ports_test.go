@@ -93,7 +93,7 @@ func TestPortsAreFound(t *testing.T) {
 			{store.PortQuery{ConductorGroups: []string{"g"}}, []string{"a", "b"}},
 			{store.PortQuery{ConductorGroups: []string{""}}, []string{"c"}},
 			{store.PortQuery{Project: ptr("p")}, []string{"a", "b"}},
-			{store.PortQuery{DescriptionContains: "left"}, []string{"b"}},
+			{store.PortQuery{DescriptionContains: new("left")}, []string{"b"}},
 		} {
 			got, err := s.Ports(t.Context(), k.q)
 			var names []string

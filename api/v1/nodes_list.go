@@ -83,9 +83,7 @@ func (s *Service) nodeQuery(c *call) (store.NodeQuery, error) {
 	if shards, given := c.query.list("shard"); given {
 		q.Shards = shards
 	}
-	if part := c.query.text("description_contains"); part != nil {
-		q.DescriptionContains = *part
-	}
+	q.DescriptionContains = c.query.text("description_contains")
 	return q, nil
 }
 

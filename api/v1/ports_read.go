@@ -89,9 +89,7 @@ func (s *Service) portQuery(c *call, above parent) (store.PortQuery, error) {
 	if exclusive(node != nil, portgroup != nil, len(shards) > 0) {
 		return q, faultf(http.StatusForbidden, "Operation not permitted: node, portgroup and shard cannot be combined.")
 	}
-	if part := c.query.text("description_contains"); part != nil {
-		q.DescriptionContains = *part
-	}
+	q.DescriptionContains = c.query.text("description_contains")
 	if len(groups) > 0 && (node != nil || portgroup != nil || address != nil) {
 		return q, badRequest("Filtering by conductor_groups cannot be combined with node, portgroup, or address filters.")
 	}
