@@ -104,7 +104,8 @@ func (r *rig) deployThrough(site string, leave, comeBack func()) {
 
 func waitsForRamdisk(n map[string]any) bool { return n["provision_state"] == "wait call-back" }
 
-// watchWaiting sees that the node keeps waiting, for that long.
+// watchWaiting sees that the node keeps waiting, for that long: for the ramdisk,
+// or for the agent to ask it, where its last call came just before.
 func (r *rig) watchWaiting(node string, how time.Duration) {
 	r.t.Helper()
 	over := time.After(how)
@@ -112,7 +113,7 @@ func (r *rig) watchWaiting(node string, how time.Duration) {
 	defer look.Stop()
 	for {
 		n := r.Must(http.MethodGet, "/v1/nodes/"+node, nil)
-		if !waitsForRamdisk(n) || n["last_error"] != nil {
+		if !waitsForRamdisk(n) && n["provision_state"] != "deploying" || n["last_error"] != nil {
 			r.t.Fatalf("while its agent is away the node is %v: %v", n["provision_state"], n["last_error"])
 		}
 		select {
