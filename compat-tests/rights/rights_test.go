@@ -4,11 +4,11 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/crypto/bcrypt"
@@ -73,20 +73,9 @@ func play(t *testing.T, mode, conf string, callers []caller, master caller, proj
 func awaitDrivers(t *testing.T, url string, master caller) {
 	t.Helper()
 	s := &service{t: t, url: url}
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
-	late := time.After(time.Minute)
-	for {
-		a := s.send(master, "GET", "/v1/drivers", "")
-		if strings.Contains(a.text, "fake-hardware") {
-			return
-		}
-		select {
-		case <-late:
-			t.Fatalf("no conductor came: %d %s", a.status, a.text)
-		case <-again.C:
-		}
-	}
+	s.await("a conductor", func() bool {
+		return strings.Contains(s.send(master, http.MethodGet, "/v1/drivers", "").text, "fake-hardware")
+	})
 }
 
 func TestKeystone(t *testing.T) {

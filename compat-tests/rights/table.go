@@ -69,7 +69,6 @@ func furnish(t *testing.T, url string, master caller, projects map[string]string
 		s.known[n.name+"connector"] = s.connector(s.known[n.name])
 		s.known[n.name+"port"] = s.port(s.known[n.name], fmt.Sprintf("52:54:00:00:00:%02x", i+1), "p-"+n.name)
 	}
-	s.known["chassis"] = s.chassis()
 	s.must(http.MethodPatch, "/v1/nodes/"+s.known["leased"], []any{map[string]any{"op": "add", "path": "/instance_uuid", "value": instance}})
 	return s
 }
@@ -94,42 +93,36 @@ func (s *service) port(node, address, name string) string {
 	return s.must(http.MethodPost, "/v1/ports", body)["uuid"].(string)
 }
 
-// part makes something that belongs to a node.
-func (s *service) part(path, node string, body map[string]any) string {
-	s.t.Helper()
-	body["node_uuid"] = node
-	return s.must(http.MethodPost, path, body)["uuid"].(string)
-}
-
-func (s *service) target(node string) string {
-	s.t.Helper()
-	return s.part("/v1/volume/targets", node, map[string]any{
-		"volume_type": "iscsi", "boot_index": 0, "volume_id": "v", "properties": map[string]any{"k": "v"},
-	})
-}
-
-func (s *service) connector(node string) string {
-	s.t.Helper()
-	return s.part("/v1/volume/connectors", node, map[string]any{"type": "iqn", "connector_id": s.mac()})
-}
-
-func (s *service) chassis() string {
-	s.t.Helper()
-	return s.must(http.MethodPost, "/v1/chassis", map[string]any{})["uuid"].(string)
-}
-
 // must sends what sets the stage.
 func (s *service) must(method, path string, body any) map[string]any {
 	s.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		s.t.Fatal(err)
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	a := s.send(s.master, method, path, string(text))
 	if a.status/100 != 2 {
 		s.t.Fatalf("%s %s %s: %d %s", method, path, text, a.status, a.text)
 	}
 	return a.object
+}
+
+// await asks until yes says so.
+func (s *service) await(what string, yes func() bool) {
+	s.t.Helper()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	late := time.After(time.Minute)
+	for !yes() {
+		select {
+		case <-late:
+			s.t.Fatalf("%s did not come in time", what)
+		case <-again.C:
+		}
+	}
 }
 
 // answer is what a service said.
@@ -171,32 +164,7 @@ func (s *service) send(who caller, method, path, body string) answer {
 // ask sends a request of the table, and says in a word how it went.
 func (s *service) ask(who caller, r request) string {
 	s.t.Helper()
-	fill := func(text string) string {
-		for _, making := range []struct {
-			word string
-			make func() string
-		}{
-			{"{fresh}", func() string { return s.freshNode("blue", "green") }},
-			{"{freshfree}", func() string { return s.freshNode("", "") }},
-			{"{freshother}", func() string { return s.freshNode("red", "") }},
-			{"{freshotherport}", func() string { return s.port(s.freshNode("red", ""), s.mac(), "") }},
-			{"{freshport}", func() string { return s.port(s.freshNode("blue", "green"), s.mac(), "") }},
-			{"{freshgroup}", func() string { return s.part("/v1/portgroups", s.freshNode("blue", "green"), map[string]any{}) }},
-			{"{freshtarget}", func() string { return s.target(s.freshNode("blue", "green")) }},
-			{"{freshconnector}", func() string { return s.connector(s.freshNode("blue", "green")) }},
-			{"{freshchassis}", s.chassis},
-			{"{mac}", s.mac},
-		} {
-			if strings.Contains(text, making.word) {
-				text = strings.ReplaceAll(text, making.word, making.make())
-			}
-		}
-		for word, value := range s.known {
-			text = strings.ReplaceAll(text, "{"+word+"}", value)
-		}
-		return text
-	}
-	a := s.send(who, r.method, fill(r.path), fill(r.body))
+	a := s.send(who, r.method, s.fill(r.path), s.fill(r.body))
 	if strings.HasSuffix(r.rule, "~") && a.let() {
 		return "let"
 	}
@@ -214,17 +182,6 @@ func (a *answer) let() bool {
 	return true
 }
 
-func (s *service) freshNode(owner, lessee string) string {
-	s.t.Helper()
-	s.fresh++
-	return s.node(fmt.Sprintf("fresh-%d", s.fresh), s.known[owner], s.known[lessee])
-}
-
-func (s *service) mac() string {
-	s.fresh++
-	return fmt.Sprintf("52:54:01:%02x:%02x:%02x", s.fresh>>16&0xff, s.fresh>>8&0xff, s.fresh&0xff)
-}
-
 // word is an answer without what differs from run to run: the status, and the
 // policy that refused, or what is seen and how much of it is left out.
 func (s *service) word(a answer) string {
@@ -237,7 +194,10 @@ func (s *service) word(a answer) string {
 		const resource = "denied to the following resource: "
 		if _, name, found := strings.Cut(a.text, resource); found {
 			end := strings.IndexAny(name, `". `)
-			return word + " " + strings.TrimRight(name[:end], `\`)
+			if name = strings.TrimRight(name[:end], `\`); strings.HasPrefix(name, "%") {
+				return word // Ironic forgets to say which
+			}
+			return word + " " + name
 		}
 		return word
 	case a.status/100 != 2:
@@ -246,7 +206,7 @@ func (s *service) word(a answer) string {
 	if owner, ok := a.object["owner"].(string); ok && a.status == http.StatusCreated {
 		word += " of " + s.project(owner)
 	}
-	for _, kind := range []string{"nodes", "ports", "portgroups", "targets", "connectors", "chassis"} {
+	for _, kind := range []string{"nodes", "ports", "portgroups", "targets", "connectors", "chassis", "allocations", "deploy_templates", "inspection_rules", "runbooks"} {
 		// A node has links of its own under such a name, and so has a document.
 		list, ok := a.object[kind].([]any)
 		if ok && a.object["uuid"] == nil && a.object["id"] == nil {
@@ -272,8 +232,11 @@ func (s *service) project(id string) string {
 // that are left out.
 func (s *service) seen(list []any) string {
 	names := map[string]string{}
+	for name, uuid := range s.known {
+		names[uuid] = name
+	}
 	for _, name := range []string{"leased", "own", "other", "free"} {
-		names[s.known[name]], names["n-"+name] = name, name
+		names["n-"+name] = name
 		for _, part := range []string{"port", "group", "target", "connector"} {
 			names[s.known[name+part]] = name
 		}
