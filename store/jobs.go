@@ -71,7 +71,7 @@ func (steadyRetry) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Ad
 
 func jobConfig(logger *slog.Logger) *river.Config {
 	return &river.Config{
-		Logger:                      logger,
+		Logger:                      quieter(logger),
 		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
 		RetryPolicy:                 steadyRetry{},

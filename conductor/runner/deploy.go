@@ -102,12 +102,12 @@ func (r *run) deployStep(s metal.Step) []task {
 // ramdisk mends the EFI boot entries; a BIOS machine has none.
 func (r *run) prepareInstanceBoot() []task {
 	var tasks []task
-	if r.node.BootMode != nil && *r.node.BootMode == "uefi" {
+	if r.node.BootMode == nil || *r.node.BootMode != "bios" { // Ironic's default is UEFI
 		tasks = append(tasks,
 			ramdiskTask("standby.get_partition_uuids", nil).tried(),
 			ramdiskTask("image.install_bootloader", map[string]any{
 				"root_uuid": nil, "efi_system_part_uuid": nil, "prep_boot_part_uuid": nil, "target_boot_mode": "uefi",
-			}).tried())
+			}))
 	}
 	return append(tasks, bootDevice("disk", true))
 }
