@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/uptrace/bun"
 
+	"ferrule/metal"
 	"ferrule/migrations"
 )
 
@@ -88,11 +89,26 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 // it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	return s.db.exclusively(ctx, func() error {
+		if err := s.refuseIronics(ctx); err != nil {
+			return err
+		}
 		if err := migrations.Up(ctx, s.db.writer, s.db.name); err != nil {
 			return err
 		}
 		return s.migrateJobs(ctx)
 	})
+}
+
+// refuseIronics keeps away from the database of a real Ironic, which an
+// ironic.conf may name: its tables have the same names and other columns.
+func (s *Store) refuseIronics(ctx context.Context) error {
+	var version string
+	err := s.db.writer.QueryRowContext(ctx, "SELECT version_num FROM alembic_version").Scan(&version)
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return metal.Errorf(metal.Conflict,
+			"The database is a real Ironic's, which is neither read nor changed. Give [store] connection one of Ferrule's own.")
+	}
+	return ctx.Err() // there is no such table
 }
 
 // Ping checks that the database answers.

@@ -3,6 +3,7 @@ package v1
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -197,14 +198,14 @@ func applyToList(list []any, op patchOp, key string) (out []any, why string) {
 	case op.Op == "add" && index > len(list), op.Op != "add" && index >= len(list):
 		return nil, "list index out of range"
 	case op.Op == "add":
-		out = append(append(append([]any{}, list[:index]...), cloneValue(op.Value)), list[index:]...)
+		// In place: the document is the patch's own copy, and may be patched often.
+		return slices.Insert(list, index, cloneValue(op.Value)), ""
 	case op.Op == "remove":
-		out = append(append([]any{}, list[:index]...), list[index+1:]...)
+		return slices.Delete(list, index, index+1), ""
 	default:
-		out = append([]any{}, list...)
-		out[index] = cloneValue(op.Value)
+		list[index] = cloneValue(op.Value)
+		return list, ""
 	}
-	return out, ""
 }
 
 func member(parent any, key string) (any, bool) {

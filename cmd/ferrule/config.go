@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"ferrule/config"
 )
@@ -55,11 +57,17 @@ func (m migrateCommand) Run(ctx context.Context) error {
 // dsn is the store's form of the configured connection.
 func dsn(cfg *config.Config) (string, error) {
 	c, err := cfg.StoreConnection()
-	if err != nil {
-		return "", err
+	if err != nil || c.Engine != config.SQLite {
+		return c.URL, err
 	}
-	if c.Engine == config.SQLite {
-		return "sqlite://" + c.Path, nil
+	path, err := sqlitePath(c)
+	return "sqlite://" + path, err
+}
+
+// sqlitePath is where the database file is; nothing here lives in memory.
+func sqlitePath(c config.Connection) (string, error) {
+	if c.Path == ":memory:" {
+		return "", errors.New("the database would be in memory and gone at the next start: name a file, as in sqlite:///ferrule.sqlite")
 	}
-	return c.URL, nil
+	return filepath.Abs(c.Path)
 }

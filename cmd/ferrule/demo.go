@@ -38,7 +38,11 @@ func (d demoCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer remove()
+	defer func() {
+		if err == nil {
+			remove() // after a failure the logs are wanted
+		}
+	}()
 	running, err := d.start(ctx, dir)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -95,6 +96,11 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*stor
 	if err != nil {
 		return nil, err
 	}
+	if file, ok := strings.CutPrefix(where, "sqlite://"); ok {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, fmt.Errorf("make the database's folder: %w", err)
+		}
+	}
 	return store.Open(ctx, store.Config{DSN: where, Logger: log})
 }
 
@@ -120,14 +126,18 @@ func (p *plane) openTrust(ctx context.Context) error {
 	return nil
 }
 
-// own makes this process the only one on its data folder: a SQLite file has
+// own makes this process the only one on its database file: a SQLite file has
 // one writer, and running jobs of another process would be taken over.
 func (p *plane) own() error {
 	where, err := p.cfg.StoreConnection()
 	if err != nil || where.Engine != config.SQLite {
 		return err
 	}
-	unlock, err := lockFolder(filepath.Join(p.cfg.Store.DataDir, "lock"))
+	path, err := sqlitePath(where)
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(path + ".lock")
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"ferrule/config"
 	"ferrule/metal"
@@ -46,12 +48,19 @@ func (s sources) load() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.settle(cfg)
-	return cfg, nil
+	return cfg, complete(cfg)
 }
 
-// settle sets what follows from other options.
-func (s sources) settle(cfg *config.Config) {
+// complete sets what follows from other options.
+func complete(cfg *config.Config) error {
+	if strings.TrimSpace(cfg.Default.Host) == "" {
+		return errors.New("[DEFAULT] host is empty: give the name by which this process is told from others")
+	}
+	dir, err := filepath.Abs(cfg.Store.DataDir)
+	if err != nil {
+		return fmt.Errorf("[store] data_dir: %w", err)
+	}
+	cfg.Store.DataDir = dir
 	if !cfg.IsSet("DEFAULT", "auth_strategy") && !cfg.IsSet("keystone_authtoken", "auth_url") {
 		cfg.Default.AuthStrategy = "noauth" // Ironic's default, keystone, cannot work without a Keystone
 	}
@@ -72,6 +81,7 @@ func (s sources) settle(cfg *config.Config) {
 	if cfg.Trust.DeploymentKeyFile == "" {
 		cfg.Trust.DeploymentKeyFile = filepath.Join(cfg.Store.DataDir, "deployment.key")
 	}
+	return nil
 }
 
 func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
