@@ -80,7 +80,7 @@ func (p *plane) embeddedAgent(ctx context.Context) error {
 	cfg := site.Config{
 		DataDir: p.cfg.SiteAgent.DataDir, AdvertiseURL: p.cfg.SiteAgent.PublicURL,
 		PlainHTTPBMCs: p.cfg.SiteAgent.PlainHTTPBMCs, Version: version, Log: p.log,
-		ControlPlane: p.linkListener.Addr().String(), // its port may be another at each start
+		ControlPlane: p.linkAddress(), // its port may be another at each start
 	}
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", address(p.cfg.SiteAgent.HostIP, p.cfg.SiteAgent.Port))
