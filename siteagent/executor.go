@@ -215,6 +215,9 @@ func (e *executor) perform(ctx context.Context, log *slog.Logger, cmd metal.Comm
 			result = unknownOutcome()
 		}
 	}()
+	if cmd.Request.Operation == metal.PowerSet {
+		defer e.watch.Acted(cmd.NodeUUID)
+	}
 	return e.dispatch(ctx, cmd, s)
 }
 

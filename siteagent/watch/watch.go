@@ -116,6 +116,17 @@ func (w *Watch) Lease(l Lease) {
 	w.done.Go(func() { w.watch(n) })
 }
 
+// Acted says that the power of a node was just acted upon. What is read next is
+// news whatever it is: what was read on the way (off, in a restart) may be what
+// is there again when somebody else takes the power away.
+func (w *Watch) Acted(nodeUUID string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n, ok := w.watched[nodeUUID]; ok {
+		n.known = false
+	}
+}
+
 // watch reads one node until its lease ends.
 func (w *Watch) watch(n *watched) {
 	timer := time.NewTimer(0)

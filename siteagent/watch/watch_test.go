@@ -120,6 +120,17 @@ func TestFirstReadingAndChangesAreReported(t *testing.T) {
 	})
 }
 
+func TestWhatIsReadAfterAnActionIsNews(t *testing.T) {
+	p, b := &plane{}, &bmc{reading: off()} // read in the middle of a restart
+	run(t, p, func(w *Watch) {
+		w.Lease(lease(b))
+		p.want(t, "n", "power off")
+		w.Acted("n") // on again; and then somebody takes the power away
+		pass(time.Minute)
+		p.want(t, "n", "power off", "power off")
+	})
+}
+
 func TestEachFailureIsReportedAndRecoveryToo(t *testing.T) {
 	p, b := &plane{}, &bmc{reading: on()}
 	run(t, p, func(w *Watch) {
