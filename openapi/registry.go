@@ -146,16 +146,6 @@ func newResource(name string, fields []Field) *Resource {
 	return r
 }
 
-// OperationByID is the operation with the id.
-func OperationByID(id string) (*Operation, bool) {
-	for i := range Operations {
-		if Operations[i].ID == id {
-			return &Operations[i], true
-		}
-	}
-	return nil, false
-}
-
 // Param is the query parameter called name.
 func (o *Operation) Param(name string) (*Param, bool) {
 	for i := range o.Params {

@@ -181,9 +181,10 @@ func (l ledger) Subscribe(agentID string) (<-chan struct{}, func()) {
 	return l.store.Subscribe(store.AgentTopic(agentID))
 }
 
-// SaveResult implements gateway.Results: the result and the event that lets
-// the node go on are one transaction.
-func (l ledger) SaveResult(ctx context.Context, agentID string, result metal.CommandResult, _ string) error {
+// SaveResult implements gateway.Results: the result, its proof and the event
+// that lets the node go on are one transaction. The first result counts, and so
+// does its proof.
+func (l ledger) SaveResult(ctx context.Context, agentID string, result metal.CommandResult, envelope string) error {
 	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		command, err := tx.Command(ctx, result.CommandID)
 		if err != nil {
@@ -191,6 +192,12 @@ func (l ledger) SaveResult(ctx context.Context, agentID string, result metal.Com
 		}
 		if command.AgentID != agentID {
 			return metal.Errorf(metal.NotFound, "Agent %s has no command %s.", agentID, result.CommandID)
+		}
+		if command.Result != nil {
+			return nil
+		}
+		if err := tx.KeepProof(ctx, command.ID, envelope); err != nil {
+			return err
 		}
 		return settle(ctx, tx, &command, result)
 	})

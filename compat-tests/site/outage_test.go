@@ -104,8 +104,9 @@ func (r *rig) deployThrough(site string, leave, comeBack func()) {
 
 func waitsForRamdisk(n map[string]any) bool { return n["provision_state"] == "wait call-back" }
 
-// watchWaiting sees that the node keeps waiting, for that long: for the ramdisk,
-// or for the agent to ask it, where its last call came just before.
+// watchWaiting sees that the node stays at the step that writes the image, for
+// that long: it waits for the ramdisk, or for the agent to ask it, where its last
+// call came just before the agent went.
 func (r *rig) watchWaiting(node string, how time.Duration) {
 	r.t.Helper()
 	over := time.After(how)
@@ -113,8 +114,10 @@ func (r *rig) watchWaiting(node string, how time.Duration) {
 	defer look.Stop()
 	for {
 		n := r.Must(http.MethodGet, "/v1/nodes/"+node, nil)
-		if !waitsForRamdisk(n) && n["provision_state"] != "deploying" || n["last_error"] != nil {
-			r.t.Fatalf("while its agent is away the node is %v: %v", n["provision_state"], n["last_error"])
+		step, _ := n["deploy_step"].(map[string]any)
+		waits := waitsForRamdisk(n) || n["provision_state"] == "deploying"
+		if !waits || step["step"] != "write_image" || n["last_error"] != nil {
+			r.t.Fatalf("while its agent is away the node is %v at %v: %v", n["provision_state"], step, n["last_error"])
 		}
 		select {
 		case <-over:
