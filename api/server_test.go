@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -43,6 +44,7 @@ type served struct {
 	config *config.Config
 	agent  *agent
 	sealer v1.Sealer
+	log    *logTo
 	file   string
 }
 
@@ -50,7 +52,7 @@ func serve(t testing.TB, set ...string) *served {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "ferrule.db")
-	s := &served{t: t, store: storetest.Open(t, "sqlite://"+file), agent: &agent{}, file: file}
+	s := &served{t: t, store: storetest.Open(t, "sqlite://"+file), agent: &agent{}, log: &logTo{t: t}, file: file}
 	var err error
 	s.config, err = config.Load(config.Sources{Set: append([]string{"DEFAULT.auth_strategy=noauth"}, set...)})
 	if err != nil {
@@ -65,7 +67,7 @@ func serve(t testing.TB, set ...string) *served {
 		t.Fatal(err)
 	}
 	s.sealer = sealer
-	log := slog.New(slog.NewTextHandler(logTo{t}, nil))
+	log := slog.New(slog.NewTextHandler(s.log, nil))
 	if _, fuzzing := t.(*testing.F); fuzzing {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -87,11 +89,24 @@ func serve(t testing.TB, set ...string) *served {
 	return s
 }
 
-type logTo struct{ t testing.TB }
+// logTo keeps what the API logs, and shows it with the test's.
+type logTo struct {
+	t  testing.TB
+	mu sync.Mutex
+	b  strings.Builder
+}
 
-func (l logTo) Write(p []byte) (int, error) {
+func (l *logTo) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.t.Log(strings.TrimSpace(string(p)))
-	return len(p), nil
+	return l.b.Write(p)
+}
+
+func (l *logTo) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // answer is what the API said.

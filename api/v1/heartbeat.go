@@ -74,7 +74,7 @@ func (s *Service) heartbeat(c *call) error {
 	if err := s.checkHeartbeat(ctx, h, &n); err != nil {
 		return err
 	}
-	if err := s.recordHeartbeat(ctx, h, n.UUID); err != nil {
+	if err := s.recordHeartbeat(ctx, h, &n); err != nil {
 		return err
 	}
 	failpoint.Hit("api-heartbeat-committed")
@@ -141,27 +141,29 @@ func (s *Service) checkHeartbeat(ctx context.Context, h *heartbeatCall, n *metal
 const heartbeatTime = "2006-01-02T15:04:05.000000"
 
 // recordHeartbeat stores what the ramdisk said, and wakes the node's work where
-// some waits for it. A state that takes no heartbeat ignores it.
-func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, uuid string) error {
+// some waits for it. A state that takes no heartbeat ignores it. seen is the
+// node as it was read without a lock: where no work can wait for the heartbeat,
+// one statement will do, if nobody has changed the node meanwhile.
+func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, seen *metal.Node) error {
+	if !seen.ProvisionState.Is(heartbeatWakes...) {
+		if !s.recordsHeartbeat(seen) {
+			return nil
+		}
+		s.noteHeartbeat(h, seen)
+		err := s.store.TouchNode(ctx, seen, "driver_internal_info")
+		if metal.ReasonOf(err) != metal.Conflict {
+			return err
+		}
+	}
 	return s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		n, err := tx.LockNode(ctx, uuid)
+		n, err := tx.LockNode(ctx, seen.UUID)
 		if err != nil {
 			return err
 		}
 		if !s.recordsHeartbeat(n) {
 			return nil
 		}
-		info := n.DriverInternalInfo.Object()
-		info[keyAgentURL] = h.callbackURL
-		info[keyLastHeartbeat] = s.now().Format(heartbeatTime)
-		for key, v := range map[string]*string{
-			keyAgentVersion: h.version, keyAgentCA: h.verifyCA, keyAgentStatus: h.status, keyAgentMessage: h.statusMessage,
-		} {
-			if v != nil {
-				info[key] = *v
-			}
-		}
-		n.DriverInternalInfo = metal.ToJSON(info)
+		s.noteHeartbeat(h, n)
 		if err := tx.UpdateNode(ctx, n, "driver_internal_info"); err != nil {
 			return err
 		}
@@ -170,6 +172,20 @@ func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, uuid st
 		}
 		return tx.Post(ctx, n.UUID, metal.InboxHeartbeat, metal.ToJSON(metal.HeartbeatPayload{AgentURL: h.callbackURL}))
 	})
+}
+
+func (s *Service) noteHeartbeat(h *heartbeatCall, n *metal.Node) {
+	info := n.DriverInternalInfo.Object()
+	info[keyAgentURL] = h.callbackURL
+	info[keyLastHeartbeat] = s.now().Format(heartbeatTime)
+	for key, v := range map[string]*string{
+		keyAgentVersion: h.version, keyAgentCA: h.verifyCA, keyAgentStatus: h.status, keyAgentMessage: h.statusMessage,
+	} {
+		if v != nil {
+			info[key] = *v
+		}
+	}
+	n.DriverInternalInfo = metal.ToJSON(info)
 }
 
 // heartbeatWakes are the states in which work waits for the ramdisk, or sends it

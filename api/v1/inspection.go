@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -116,23 +117,26 @@ func (s *Service) inspectedNode(ctx context.Context, uuid *string, inventory map
 		case err != nil:
 			return n, err
 		case found != nil && found.UUID != n.UUID:
-			return n, lookupFailed()
+			return n, s.refuseLookup(ctx, uuid, macs, "the MAC addresses are those of node "+n.UUID)
 		default:
 			found = &n
 		}
 	}
 	if found != nil && found.ProvisionState != metal.InspectWait {
-		return metal.Node{}, lookupFailed()
+		return metal.Node{}, s.refuseLookup(ctx, uuid, macs, wrongState(found))
 	}
+	why := "no node has a port with one of the MAC addresses"
 	if len(bmcs) > 0 {
-		byBMC, err := s.nodeByBMC(ctx, bmcs, found)
+		byBMC, refused, err := s.nodeByBMC(ctx, bmcs, found)
 		if err != nil {
 			return metal.Node{}, err
 		}
-		found = byBMC
+		if found = byBMC; refused != "" {
+			why = refused
+		}
 	}
 	if found == nil {
-		return metal.Node{}, lookupFailed()
+		return metal.Node{}, s.refuseLookup(ctx, uuid, macs, why)
 	}
 	return *found, nil
 }
@@ -164,11 +168,11 @@ func inventoryBMCs(inventory map[string]any) []string {
 }
 
 // nodeByBMC is the one node in inspect wait whose BMC has one of the addresses;
-// where none or several have, what was found before stands.
-func (s *Service) nodeByBMC(ctx context.Context, addresses []string, found *metal.Node) (*metal.Node, error) {
+// where none has, what was found before stands. Where it is nobody, it says why.
+func (s *Service) nodeByBMC(ctx context.Context, addresses []string, found *metal.Node) (*metal.Node, string, error) {
 	list, err := s.store.Nodes(ctx, store.NodeQuery{States: []metal.State{metal.InspectWait}, IncludeChildren: true})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var matches []metal.Node
 	for _, n := range list {
@@ -178,16 +182,16 @@ func (s *Service) nodeByBMC(ctx context.Context, addresses []string, found *meta
 	}
 	switch {
 	case len(matches) == 0:
-		return found, nil
+		return found, "", nil
 	case found != nil:
 		if slices.ContainsFunc(matches, func(n metal.Node) bool { return n.UUID == found.UUID }) {
-			return found, nil
+			return found, "", nil
 		}
-		return nil, lookupFailed()
+		return nil, fmt.Sprintf("the MAC addresses are those of node %s, the BMC's that of node %s", found.UUID, matches[0].UUID), nil
 	case len(matches) == 1:
-		return &matches[0], nil
+		return &matches[0], "", nil
 	}
-	return nil, lookupFailed()
+	return nil, fmt.Sprintf("%d nodes in inspect wait have the BMC address; make ports for them", len(matches)), nil
 }
 
 // bmcAddresses are the addresses in a node's driver_info. Names are resolved at

@@ -54,7 +54,7 @@ func (s *Service) lookup(c *call) error {
 		return err
 	}
 	if s.config.API.RestrictLookup && !s.lookupAllowed(&n) {
-		return lookupFailed()
+		return s.refuseLookup(ctx, uuid, macs, wrongState(&n))
 	}
 	token := ""
 	if c.version >= 62 {
@@ -68,6 +68,10 @@ func (s *Service) lookup(c *call) error {
 	return s.answerRamdisk(c, http.StatusOK, &n, token)
 }
 
+func wrongState(n *metal.Node) string {
+	return fmt.Sprintf("node %s is in the state %s", n.UUID, n.ProvisionState)
+}
+
 func lookupFailed() error { return notFound("Resource could not be found.") }
 
 func (s *Service) lookupNode(ctx context.Context, uuid *string, macs []string) (metal.Node, error) {
@@ -79,7 +83,7 @@ func (s *Service) lookupNode(ctx context.Context, uuid *string, macs []string) (
 		n, err = s.store.NodeByMACs(ctx, macs)
 	}
 	if metal.ReasonOf(err) == metal.NotFound {
-		return n, lookupFailed()
+		return n, s.refuseLookup(ctx, uuid, macs, err.Error())
 	}
 	return n, err
 }

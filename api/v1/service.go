@@ -60,6 +60,7 @@ type Service struct {
 	policy    *policy.Enforcer
 	log       *slog.Logger
 	clock     func() time.Time
+	refused   refusals
 }
 
 // New makes the service.
