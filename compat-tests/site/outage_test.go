@@ -16,7 +16,7 @@ import (
 
 // cutOff is how long an agent is cut off: long enough for both ends to notice,
 // and for a machine to call in vain.
-var cutOff = flag.Duration("cutoff", 16*time.Second, "how long agents are cut off in the middle of a deployment")
+var cutOff = flag.Duration("cutoff", time.Minute, "how long agents are cut off in the middle of a deployment")
 
 func TestADeploymentGoesOnWhenItsAgentIsBack(t *testing.T) {
 	if testing.Short() {
