@@ -50,7 +50,7 @@ func RealIronic(t testing.TB, conf string) *IronicServer {
 }
 
 func (s *IronicServer) start(ctx context.Context, python, conf string) (*process, error) {
-	for _, folder := range []string{"state", "http", "images"} {
+	for _, folder := range []string{"state", "http", "images", "tftp"} {
 		if err := os.Mkdir(filepath.Join(s.Dir, folder), 0o755); err != nil {
 			return nil, err
 		}
@@ -84,11 +84,13 @@ func (s *IronicServer) environ(conf, address string) []string {
 	environ := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.Dir, "LC_ALL=C.UTF-8",
 		"OS_API__HOST_IP=" + host, "OS_API__PORT=" + port,
-		"OS_DATABASE__CONNECTION=sqlite:///" + s.database(),
+		"OS_DATABASE__CONNECTION=sqlite:///" + s.Database(),
 		"OS_DEFAULT__STATE_PATH=" + filepath.Join(s.Dir, "state"),
 		"OS_DEFAULT__USE_STDERR=true", "OS_DEFAULT__RPC_TRANSPORT=none",
 		"OS_DEPLOY__HTTP_ROOT=" + filepath.Join(s.Dir, "http"),
 		"OS_PXE__IMAGES_PATH=" + filepath.Join(s.Dir, "images"),
+		"OS_PXE__TFTP_ROOT=" + filepath.Join(s.Dir, "tftp"),
+		"OS_PXE__TFTP_MASTER_PATH=" + filepath.Join(s.Dir, "tftp", "master"),
 	}
 	if !strings.Contains(conf, "auth_strategy") {
 		environ = append(environ, "OS_DEFAULT__AUTH_STRATEGY=noauth")
@@ -96,7 +98,8 @@ func (s *IronicServer) environ(conf, address string) []string {
 	return environ
 }
 
-func (s *IronicServer) database() string { return filepath.Join(s.Dir, "ironic.sqlite") }
+// Database is its SQLite file.
+func (s *IronicServer) Database() string { return filepath.Join(s.Dir, "ironic.sqlite") }
 
 // makeDatabase copies the empty database that is kept beside the environment:
 // making the schema takes longer than all the rest.
@@ -116,7 +119,7 @@ func (s *IronicServer) makeDatabase(ctx context.Context, python string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(s.database(), empty, 0o600)
+	return os.WriteFile(s.Database(), empty, 0o600)
 }
 
 func makeSchema(ctx context.Context, python, kept string) error {

@@ -1,11 +1,10 @@
 package oracle
 
 import (
-	"context"
+	_ "embed"
 	"flag"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,13 +12,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"ferrule/compat-tests/env"
+	"ferrule/compat-tests/plane"
 )
 
 var (
 	update     = flag.Bool("update", false, "ask a real Ironic everything and rewrite recorded/")
 	ferruleURL = flag.String("ferrule", "", "a running Ferrule to compare, in place of one that the test starts")
-	ferruleDB  = flag.String("ferrule-db", "", "the SQLite file of that Ferrule")
-	binary     = flag.String("binary", "", "a built ferrule to start, in place of building one")
+	ferruleDB  = flag.String("ferrule.sqlite", "", "the SQLite file of that Ferrule")
 	only       = flag.String("scenario", "", "play only the scenarios that match this expression")
 	most       = flag.Int("most", 200, "how many differences to print")
 	seed       = flag.Uint64("seed", uint64(time.Now().UnixNano()), "chooses the scenarios that are asked again")
@@ -115,18 +116,39 @@ func TestEveryRuleIsAsked(t *testing.T) {
 	}
 }
 
+// commonConfig is what both servers run with.
+//
+//go:embed ironic.conf
+var commonConfig string
+
+// ironicConfig is what real Ironic needs beside it. The addresses are asked
+// for, and never used.
+const ironicConfig = `
+[DEFAULT]
+host = oracle-conductor
+default_log_levels = amqp=WARN,sqlalchemy=WARN,requests=WARN,urllib3=WARN,ironic.drivers.modules.fake=WARN
+[conductor]
+heartbeat_timeout = 36000
+[service_catalog]
+endpoint_override = http://127.0.0.1:1
+[deploy]
+http_url = http://127.0.0.1:1
+`
+
 func startIronic(t *testing.T) *Server {
 	t.Helper()
-	p, err := StartIronic(context.WithoutCancel(t.Context()), t.TempDir())
+	ironic := env.RealIronic(t, commonConfig+ironicConfig)
+	return connect(t, ironic.URL, ironic.Database())
+}
+
+func connect(t *testing.T, url, database string) *Server {
+	t.Helper()
+	server, err := Connect(t.Context(), url, database)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p.Server
+	t.Cleanup(func() { _ = server.Close() }) // the server itself is going too
+	return server
 }
 
 // aTwentieth chooses scenarios by the seed, which it logs.
@@ -214,35 +236,8 @@ func TestOracle(t *testing.T) {
 func ferrule(t *testing.T) *Server {
 	t.Helper()
 	if *ferruleURL != "" {
-		server, err := Connect(t.Context(), *ferruleURL, *ferruleDB)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = server.Close() })
-		return server
+		return connect(t, *ferruleURL, *ferruleDB)
 	}
-	executable := *binary
-	if executable == "" {
-		executable = buildFerrule(t)
-	}
-	p, err := StartFerrule(context.WithoutCancel(t.Context()), executable, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return p.Server
-}
-
-func buildFerrule(t *testing.T) string {
-	t.Helper()
-	built := filepath.Join(t.TempDir(), "ferrule")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", built, "ferrule/cmd/ferrule")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build ferrule: %v\n%s", err, out)
-	}
-	return built
+	p := plane.Start(t, plane.Options{Config: commonConfig})
+	return connect(t, p.URL, filepath.Join(p.DataDir, "ferrule.sqlite"))
 }
