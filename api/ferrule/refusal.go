@@ -8,6 +8,7 @@ import (
 
 	"ferrule/api/auth"
 	"ferrule/api/policy"
+	"ferrule/api/status"
 	"ferrule/metal"
 )
 
@@ -19,42 +20,26 @@ type problem struct {
 // refuse answers with an error: the text of a refusal, and of any other only
 // that there was one.
 func (s *Service) refuse(c echo.Context, err error) error {
-	status, text := http.StatusInternalServerError, "The request failed inside the server; its log tells why."
+	code, text := http.StatusInternalServerError, "The request failed inside the server; its log tells why."
 	var unknown *auth.Refusal
 	var denied *policy.Denied
 	var refused *metal.Error
 	switch {
 	case errors.As(err, &unknown):
-		status, text = unknown.Status, unknown.Message
+		code, text = unknown.Status, unknown.Message
 		if unknown.Challenge != "" {
 			c.Response().Header().Set("WWW-Authenticate", unknown.Challenge)
 		}
 	case errors.As(err, &denied):
-		status, text = http.StatusForbidden, denied.Error()
+		code, text = http.StatusForbidden, denied.Error()
 	case errors.As(err, new(*http.MaxBytesError)):
-		status, text = http.StatusRequestEntityTooLarge, "The body is too large."
+		code, text = http.StatusRequestEntityTooLarge, "The body is too large."
 	case errors.As(err, &refused):
-		status, text = statusOf(refused.Reason), refused.Text
+		code, text = status.Of(refused.Reason), refused.Text
 	}
-	if status == http.StatusInternalServerError {
+	if code == http.StatusInternalServerError {
 		r := c.Request()
 		s.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	return c.JSON(status, problem{text})
-}
-
-func statusOf(r metal.Reason) int {
-	switch r {
-	case metal.Invalid:
-		return http.StatusBadRequest
-	case metal.Forbidden:
-		return http.StatusForbidden
-	case metal.NotFound:
-		return http.StatusNotFound
-	case metal.Conflict, metal.Locked:
-		return http.StatusConflict
-	case metal.Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
+	return c.JSON(code, problem{text})
 }

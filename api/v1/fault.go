@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"ferrule/api/policy"
+	"ferrule/api/status"
 	"ferrule/metal"
 )
 
@@ -56,25 +57,6 @@ func notAllowed(methods string) *fault {
 	return &fault{Status: http.StatusMethodNotAllowed, Routed: true, Allow: &methods}
 }
 
-// statusOf is the one place that turns a domain reason into an HTTP status.
-func statusOf(r metal.Reason) int {
-	switch r {
-	case metal.Invalid:
-		return http.StatusBadRequest
-	case metal.Forbidden:
-		return http.StatusForbidden
-	case metal.NotFound:
-		return http.StatusNotFound
-	case metal.NotAcceptable:
-		return http.StatusNotAcceptable
-	case metal.Conflict, metal.Locked:
-		return http.StatusConflict
-	case metal.Unavailable:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
-}
-
 // asFault is err as the client may see it: an error that is neither a fault nor
 // a domain refusal keeps its text to the log.
 func asFault(err error) *fault {
@@ -84,7 +66,7 @@ func asFault(err error) *fault {
 	}
 	var e *metal.Error
 	if errors.As(err, &e) {
-		return &fault{Status: statusOf(e.Reason), Text: e.Text, Cause: err}
+		return &fault{Status: status.Of(e.Reason), Text: e.Text, Cause: err}
 	}
 	var denied *policy.Denied
 	if errors.As(err, &denied) {

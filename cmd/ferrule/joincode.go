@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ferrule/api"
+	"ferrule/metal"
 	"ferrule/store"
 	"ferrule/trust"
 )
@@ -50,8 +51,13 @@ type admission struct{ plane *plane }
 
 var _ api.Agents = admission{}
 
-// NewJoinCode implements api.Agents.
+// NewJoinCode implements api.Agents. A process that has no listener for agents
+// knows where they dial only when it is told.
 func (a admission) NewJoinCode(ctx context.Context, site string, life time.Duration) (string, time.Time, error) {
+	if a.plane.linkListener == nil && a.plane.cfg.Link.PublicAddress == "" {
+		return "", time.Time{}, metal.Errorf(metal.Unavailable, "This API process does not know where agents dial: "+
+			"set [link] public_address to the HOST:PORT of the conductors' listener, and start it again.")
+	}
 	if life <= 0 {
 		life = a.plane.cfg.Trust.JoinCodeLifetime
 	}
