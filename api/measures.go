@@ -87,5 +87,6 @@ func (n *nodeCounts) Collect(ch chan<- prometheus.Metric) {
 }
 
 func metricsHandler(registry *prometheus.Registry) echo.HandlerFunc {
-	return echo.WrapHandler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	// Without a database there are no counts of nodes, but all else.
+	return echo.WrapHandler(promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 }

@@ -117,7 +117,7 @@ func (c *Conductor) live(ctx context.Context) {
 			err := c.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 				return tx.TouchConductor(ctx, c.Hostname, true)
 			})
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && metal.ReasonOf(err) != metal.Outage { // the store tells of those
 				c.Logger.ErrorContext(ctx, "conductor could not give its sign of life", "conductor", c.Hostname, "error", err)
 			}
 		}

@@ -18,6 +18,7 @@ const (
 	Conflict      Reason = "conflict"       // 409
 	Locked        Reason = "locked"         // 409, names the holder
 	Unavailable   Reason = "unavailable"    // 503
+	Outage        Reason = "outage"         // 503: the database
 )
 
 // Error is a refusal: Text is for the user and says what was wrong, where, and

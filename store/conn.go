@@ -55,8 +55,6 @@ func (c conn) statement(ctx context.Context, text string) (*sql.Stmt, error) {
 	return p.prepare(ctx, c.db, text)
 }
 
-// prepare waits for a connection without the lock: whoever holds the only
-// connection may be about to ask for a statement.
 // prepare waits for a connection, so it must not hold the lock meanwhile: who
 // has the connection may want the lock.
 func (p *statements) prepare(ctx context.Context, db *sql.DB, text string) (*sql.Stmt, error) {
@@ -115,7 +113,7 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error)
 	}
 	stmt, err := c.statement(ctx, text)
 	if err != nil {
-		return 0, err
+		return 0, c.seen(err)
 	}
 	var res sql.Result
 	switch {
@@ -127,7 +125,7 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error)
 		res, err = c.db.ExecContext(ctx, c.text(text), vals...)
 	}
 	if err != nil {
-		return 0, err
+		return 0, c.seen(err)
 	}
 	return res.RowsAffected()
 }
@@ -138,15 +136,17 @@ func (c conn) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 		return nil, err
 	}
 	stmt, err := c.statement(ctx, text)
+	var rows *sql.Rows
 	switch {
 	case err != nil:
-		return nil, err
 	case stmt != nil:
-		return stmt.QueryContext(ctx, vals...)
+		rows, err = stmt.QueryContext(ctx, vals...)
 	case c.tx != nil:
-		return c.tx.QueryContext(ctx, c.text(text), vals...)
+		rows, err = c.tx.QueryContext(ctx, c.text(text), vals...)
+	default:
+		rows, err = c.db.QueryContext(ctx, c.text(text), vals...)
 	}
-	return c.db.QueryContext(ctx, c.text(text), vals...)
+	return rows, c.seen(err)
 }
 
 // unprepared runs a text that will not come again: arguments and all.
@@ -154,7 +154,17 @@ func (c conn) unprepared(ctx context.Context, text string) (*sql.Rows, error) {
 	if c.tx != nil {
 		return c.tx.QueryContext(ctx, text, c.textOnly...)
 	}
-	return c.db.QueryContext(ctx, text, c.textOnly...)
+	rows, err := c.db.QueryContext(ctx, text, c.textOnly...)
+	return rows, c.seen(err)
+}
+
+// seen looks for an outage in what comes of a single statement; of those of a
+// transaction, which may be tried again, Write does.
+func (c conn) seen(err error) error {
+	if c.tx != nil {
+		return err
+	}
+	return c.outages.seen(err)
 }
 
 // scalar reads one value into dest; false where there is no row.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ type dialect struct {
 	bun      schema.Dialect
 	lock     string // ends a SELECT that takes the row for writing
 	textOnly []any  // arguments that keep a text of its own out of the statement cache
+	outages  *outages
 
 	retryable func(error) bool
 	// duplicate reports a unique violation, and the index's name where the
@@ -49,6 +51,7 @@ type database struct {
 	writer *sql.DB
 	reader *sql.DB
 	pool   *pgxpool.Pool // PostgreSQL only
+	reach  *reach        // PostgreSQL only
 
 	written, read *statements // SQLite only
 }
@@ -83,13 +86,13 @@ func (d *dialect) text(t string) string {
 	return b.String()
 }
 
-func openDatabase(ctx context.Context, dsn string) (*database, error) {
+func openDatabase(ctx context.Context, dsn string, logger *slog.Logger) (*database, error) {
 	scheme, path, _ := strings.Cut(dsn, "://")
 	switch scheme {
 	case "sqlite":
-		return openSQLite(ctx, path)
+		return openSQLite(ctx, path, &outages{logger: logger})
 	case "postgresql", "postgres":
-		return openPostgres(ctx, dsn)
+		return openPostgres(ctx, dsn, &outages{logger: logger})
 	}
 	return nil, errors.New("open database: the connection must begin with sqlite:// or postgresql://")
 }
@@ -98,7 +101,7 @@ func openDatabase(ctx context.Context, dsn string) (*database, error) {
 // one writing connection, whose transactions take the lock at once. Readers
 // work beside it on the write-ahead log. synchronous(FULL): what was accepted
 // survives a power cut, not only a kill; it costs one fsync a commit.
-func openSQLite(ctx context.Context, path string) (*database, error) {
+func openSQLite(ctx context.Context, path string, o *outages) (*database, error) {
 	if !filepath.IsAbs(path) {
 		return nil, errors.New("open database: want sqlite:///absolute/path")
 	}
@@ -115,7 +118,7 @@ func openSQLite(ctx context.Context, path string) (*database, error) {
 	}
 	db := &database{
 		dialect: &dialect{
-			name: migrations.SQLite, bun: sqlitedialect.New(),
+			name: migrations.SQLite, bun: sqlitedialect.New(), outages: o,
 			retryable: sqliteRetryable, duplicate: sqliteDuplicate,
 		},
 		written: newStatements(), read: newStatements(),
@@ -146,7 +149,7 @@ func sqliteConnections(path string, pragmas []string, most int) (*sql.DB, error)
 	return db, nil
 }
 
-func openPostgres(ctx context.Context, dsn string) (*database, error) {
+func openPostgres(ctx context.Context, dsn string, o *outages) (*database, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("open database: the postgresql:// address cannot be read") // the cause may quote the password
@@ -154,6 +157,8 @@ func openPostgres(ctx context.Context, dsn string) (*database, error) {
 	if !strings.Contains(dsn, "pool_max_conns") {
 		cfg.MaxConns = 24
 	}
+	watch := newReach(o)
+	watch.watch(cfg)
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -165,13 +170,13 @@ func openPostgres(ctx context.Context, dsn string) (*database, error) {
 	db := stdlib.OpenDBFromPool(pool)
 	return &database{
 		dialect: &dialect{
-			name: migrations.Postgres, bun: pgdialect.New(),
+			name: migrations.Postgres, bun: pgdialect.New(), outages: o,
 			lock:      " FOR NO KEY UPDATE",
 			textOnly:  []any{pgx.QueryExecModeExec},
 			retryable: postgresRetryable, duplicate: postgresDuplicate,
 			numbered: true,
 		},
-		writer: db, reader: db, pool: pool,
+		writer: db, reader: db, pool: pool, reach: watch,
 	}, nil
 }
 

@@ -69,9 +69,9 @@ type steadyRetry struct{}
 
 func (steadyRetry) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(retryAfter) }
 
-func jobConfig(logger *slog.Logger) *river.Config {
+func jobConfig(db *database, logger *slog.Logger) *river.Config {
 	return &river.Config{
-		Logger:                      quieter(logger),
+		Logger:                      quieter(logger, db.reach),
 		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
 		RetryPolicy:                 steadyRetry{},
@@ -88,7 +88,7 @@ func newInserter(db *database, logger *slog.Logger) (*river.Client[*sql.Tx], err
 	if db.pool != nil {
 		driver = riverdatabasesql.New(nil)
 	}
-	cfg := jobConfig(logger)
+	cfg := jobConfig(db, logger)
 	cfg.FetchCooldown = time.Millisecond // of two inserts right after another, both must notify
 	c, err := river.NewClient(driver, cfg)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) migrateJobs(ctx context.Context) error {
 }
 
 func migrateRiver[TTx any](ctx context.Context, d riverdriver.Driver[TTx], logger *slog.Logger) error {
-	m, err := rivermigrate.New(d, &rivermigrate.Config{Logger: quieter(logger)})
+	m, err := rivermigrate.New(d, &rivermigrate.Config{Logger: quieter(logger, nil)})
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Store) Workers(cfg WorkersConfig) (Workers, error) {
 	if cfg.MaxWorkers == 0 {
 		cfg.MaxWorkers = 16
 	}
-	rc := jobConfig(s.logger)
+	rc := jobConfig(s.db, s.logger)
 	rc.Workers, rc.PeriodicJobs, rc.ID = cfg.Workers, cfg.Periodic, cfg.ID
 	rc.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: cfg.MaxWorkers}}
 	if s.db.pool != nil {
@@ -257,24 +257,26 @@ func (l *hubListener) WaitForNotification(ctx context.Context) (*riverdriver.Not
 	}
 }
 
-// quieter drops a library's news, which would fill the first lines of a start.
-func quieter(l *slog.Logger) *slog.Logger {
-	return slog.New(&atLeast{l.Handler(), slog.LevelWarn})
+// quieter drops a library's news, which would fill the first lines of a start,
+// and its complaints while the database is away, of which the log is told.
+func quieter(l *slog.Logger, watch *reach) *slog.Logger {
+	return slog.New(&atLeast{l.Handler(), slog.LevelWarn, watch})
 }
 
 type atLeast struct {
 	slog.Handler
 	level slog.Level
+	watch *reach
 }
 
 func (h *atLeast) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= h.level && h.Handler.Enabled(ctx, l)
+	return l >= h.level && !h.watch.away() && h.Handler.Enabled(ctx, l)
 }
 
 func (h *atLeast) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &atLeast{h.Handler.WithAttrs(attrs), h.level}
+	return &atLeast{h.Handler.WithAttrs(attrs), h.level, h.watch}
 }
 
 func (h *atLeast) WithGroup(name string) slog.Handler {
-	return &atLeast{h.Handler.WithGroup(name), h.level}
+	return &atLeast{h.Handler.WithGroup(name), h.level, h.watch}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -63,7 +64,7 @@ func (o *oneOfMany) rescue(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			o.store.logger.ErrorContext(ctx, "jobs of dead processes could not be taken up", "error", err)
+			o.store.logger.Log(ctx, o.store.db.outages.level(err, slog.LevelError), "jobs of dead processes could not be taken up", "error", err)
 		case n > 0:
 			o.store.logger.WarnContext(ctx, "took up jobs of a process that died", "jobs", n)
 		}

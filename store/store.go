@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	db, err := openDatabase(ctx, cfg.DSN)
+	db, err := openDatabase(ctx, cfg.DSN, cfg.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *Store) refuseIronics(ctx context.Context) error {
 // Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.db.reader.PingContext(ctx); err != nil {
-		return fmt.Errorf("reach the database: %w", err)
+		return fmt.Errorf("reach the database: %w", s.db.outages.seen(err))
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *Tx) e
 			return nil
 		}
 		if !s.db.retryable(err) || try == mostTries {
-			return err
+			return s.db.outages.seen(err)
 		}
 		s.logger.DebugContext(ctx, "transaction runs again", "try", try, "error", err)
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))

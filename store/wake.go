@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -104,20 +105,22 @@ func (tx *Tx) announce(ctx context.Context) error {
 
 // listen passes on what other processes announce, until ctx ends.
 func (s *Store) listen(ctx context.Context) {
+	waits := reachWaits()
 	for ctx.Err() == nil {
-		err := s.listenOnce(ctx)
+		err := s.listenOnce(ctx, waits.Reset)
 		if ctx.Err() != nil {
 			return
 		}
-		s.logger.WarnContext(ctx, "lost the connection that tells of changes; polling until it is back", "error", err)
+		s.logger.Log(ctx, s.db.outages.level(err, slog.LevelWarn),
+			"lost the connection that tells of changes; polling until it is back", "error", err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Second):
+		case <-time.After(waits.NextBackOff()):
 		}
 	}
 }
 
-func (s *Store) listenOnce(ctx context.Context) error {
+func (s *Store) listenOnce(ctx context.Context, listening func()) error {
 	c, err := s.db.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -133,6 +136,7 @@ func (s *Store) listenOnce(ctx context.Context) error {
 	if _, err := listener.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
+	listening()
 	s.hub.wakeAll() // for what was said while nobody listened
 	for {
 		n, err := listener.WaitForNotification(ctx)

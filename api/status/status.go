@@ -22,7 +22,7 @@ func Of(r metal.Reason) int {
 		return http.StatusNotAcceptable
 	case metal.Conflict, metal.Locked:
 		return http.StatusConflict
-	case metal.Unavailable:
+	case metal.Unavailable, metal.Outage:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

@@ -299,8 +299,8 @@ func (s *Service) HandleError(err error, c echo.Context) {
 	setFaultHeaders(c.Response().Header(), f)
 	if f.Status >= http.StatusInternalServerError {
 		level := slog.LevelError
-		if c.Request().Context().Err() != nil {
-			level = slog.LevelDebug // the caller has hung up
+		if c.Request().Context().Err() != nil || metal.ReasonOf(err) == metal.Outage {
+			level = slog.LevelDebug // the caller has hung up, or the store has told the log
 		}
 		s.log.Log(c.Request().Context(), level, "request failed", "method", c.Request().Method, "path", c.Request().URL.Path,
 			"request_id", c.Response().Header().Get(headerRequestID), "error", err)

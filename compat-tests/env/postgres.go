@@ -62,6 +62,18 @@ type pgServer struct {
 var theServer = sync.OnceValues(startPostgres)
 
 func startPostgres() (*pgServer, error) {
+	s, err := newPostgres()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.launch("QUIT", s.folder); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(s.folder))
+	}
+	return s, nil
+}
+
+// newPostgres makes the data of a server, in a folder of its own.
+func newPostgres() (*pgServer, error) {
 	bin, err := findPostgres()
 	if err != nil {
 		return nil, err
@@ -81,9 +93,6 @@ func startPostgres() (*pgServer, error) {
 		}
 	}
 	if err := s.initialize(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	if err := s.launch(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	return s, nil
@@ -150,7 +159,9 @@ func (s *pgServer) initialize() error {
 	return s.run(context.Background(), "initdb", args...)
 }
 
-func (s *pgServer) launch() error {
+// launch starts the server. The signal is what ends it, and goes is the folder
+// that goes with it.
+func (s *pgServer) launch(signal, goes string) error {
 	settings := []string{
 		"listen_addresses=", "unix_socket_directories=" + s.folder, "max_connections=300",
 		"fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=64MB",
@@ -162,7 +173,7 @@ func (s *pgServer) launch() error {
 	var err error
 	s.process, err = program{
 		arguments: arguments, environ: s.environ(), as: s.as,
-		stop: "QUIT", folder: s.folder, log: filepath.Join(s.folder, "log"),
+		stop: signal, folder: goes, log: filepath.Join(s.folder, "log"),
 	}.start()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 
 	"ferrule/link"
@@ -18,11 +19,14 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	status, problem := problemOf(err)
-	level := g.log.WarnContext
-	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		level = g.log.ErrorContext
+	level := slog.LevelWarn
+	switch {
+	case metal.ReasonOf(err) == metal.Outage:
+		level = slog.LevelDebug // the log is told of it once, and not by each agent
+	case status >= http.StatusInternalServerError && r.Context().Err() == nil:
+		level = slog.LevelError
 	}
-	level(r.Context(), "request of an agent was not served", "path", r.URL.Path, "status", status, "error", err,
+	g.log.Log(r.Context(), level, "request of an agent was not served", "path", r.URL.Path, "status", status, "error", err,
 		"cause", errors.Unwrap(err), "from", r.RemoteAddr)
 	writeJSON(w, status, problem)
 }
@@ -41,7 +45,7 @@ func problemOf(err error) (int, link.Problem) {
 		return http.StatusNotFound, link.Problem{Code: link.ProblemNotFound, Message: refused.Text}
 	case errors.As(err, &refused) && refused.Reason == metal.Invalid:
 		return http.StatusBadRequest, link.Problem{Code: trust.RefusedMalformed, Message: refused.Text}
-	case errors.As(err, &refused) && refused.Reason == metal.Unavailable, errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &refused) && (refused.Reason == metal.Unavailable || refused.Reason == metal.Outage), errors.Is(err, context.DeadlineExceeded):
 		return http.StatusServiceUnavailable, link.Problem{Code: link.ProblemInternal, Message: "try again later"}
 	}
 	return http.StatusInternalServerError, link.Problem{Code: link.ProblemInternal, Message: "the control plane failed; see its log"}

@@ -123,7 +123,7 @@ func (g *Gateway) serveSession(w http.ResponseWriter, r *http.Request, from trus
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		if err := g.Sessions.SessionClosed(closing, from.Agent.ID, s.id); err != nil {
+		if err := g.Sessions.SessionClosed(closing, from.Agent.ID, s.id); err != nil && metal.ReasonOf(err) != metal.Outage {
 			log.ErrorContext(ctx, "end of session could not be recorded", "error", err)
 		}
 	}()
