@@ -67,6 +67,17 @@ type Operation struct {
 	About     About
 	Resource  string
 	Params    []Param
+	Args      []Arg
+}
+
+// Arg is an argument of an operation in its body. Those of an operation that
+// takes a whole object are the object's fields.
+type Arg struct {
+	Name string
+	Kind FieldKind // "": any
+	Min  Version
+	// Since are the words that are newer than the argument.
+	Since map[string]Version
 }
 
 // ParamKind is the type of a query parameter.
@@ -144,6 +155,16 @@ func newResource(name string, fields []Field) *Resource {
 		r.index[f.Name] = i
 	}
 	return r
+}
+
+// Arg is the argument in the body called name; it is one of the description.
+func (o *Operation) Arg(name string) Arg {
+	for _, a := range o.Args {
+		if a.Name == name {
+			return a
+		}
+	}
+	return Arg{}
 }
 
 // Param is the query parameter called name.

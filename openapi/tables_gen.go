@@ -81,20 +81,42 @@ var Operations = []Operation{
 	}},
 	{ID: "deleteNode", Method: "DELETE", Path: "/v1/nodes/{node}", Min: 1, Success: 204, Policies: []string{"baremetal:node:delete", "baremetal:node:delete:self_owned_node"}, About: "handler"},
 	{ID: "validateNode", Method: "GET", Path: "/v1/nodes/{node}/validate", Min: 1, Success: 200, Policies: []string{"baremetal:node:validate"}, About: "node"},
-	{ID: "setMaintenance", Method: "PUT", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_maintenance"}, About: "node"},
+	{ID: "setMaintenance", Method: "PUT", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_maintenance"}, About: "node", Args: []Arg{
+		{Name: "reason", Min: 1, Kind: "string"},
+	}},
 	{ID: "clearMaintenance", Method: "DELETE", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:clear_maintenance"}, About: "node"},
 	{ID: "getStates", Method: "GET", Path: "/v1/nodes/{node}/states", Min: 1, Success: 200, Resource: "NodeStates", Policies: []string{"baremetal:node:get_states"}, About: "node"},
-	{ID: "setPower", Method: "PUT", Path: "/v1/nodes/{node}/states/power", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_power_state"}, About: "node"},
-	{ID: "setProvision", Method: "PUT", Path: "/v1/nodes/{node}/states/provision", Min: 1, Success: 202, BodyLimit: 67108864, Policies: []string{"baremetal:node:set_provision_state"}, About: "node"},
+	{ID: "setPower", Method: "PUT", Path: "/v1/nodes/{node}/states/power", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_power_state"}, About: "node", Args: []Arg{
+		{Name: "target", Min: 1, Kind: "string", Since: map[string]Version{"soft power off": 27, "soft rebooting": 27}},
+		{Name: "timeout", Min: 27, Kind: "integer"},
+	}},
+	{ID: "setProvision", Method: "PUT", Path: "/v1/nodes/{node}/states/provision", Min: 1, Success: 202, BodyLimit: 67108864, Policies: []string{"baremetal:node:set_provision_state"}, About: "node", Args: []Arg{
+		{Name: "clean_steps", Min: 15, Kind: "array"},
+		{Name: "configdrive", Min: 1},
+		{Name: "deploy_steps", Min: 69, Kind: "array"},
+		{Name: "disable_ramdisk", Min: 70, Kind: "boolean"},
+		{Name: "rescue_password", Min: 38, Kind: "string"},
+		{Name: "runbook", Min: 92, Kind: "string"},
+		{Name: "service_steps", Min: 87, Kind: "array"},
+		{Name: "target", Min: 1, Kind: "string", Since: map[string]Version{"abort": 13, "adopt": 17, "clean": 15, "deploy": 73, "inspect": 6, "manage": 4, "provide": 4, "rescue": 38, "service": 87, "undeploy": 1, "unhold": 85, "unrescue": 38}},
+	}},
 	{ID: "setRAID", Method: "PUT", Path: "/v1/nodes/{node}/states/raid", Min: 12, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:set_raid_state"}, About: "node"},
-	{ID: "setBootMode", Method: "PUT", Path: "/v1/nodes/{node}/states/boot_mode", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_boot_mode"}, About: "node"},
-	{ID: "setSecureBoot", Method: "PUT", Path: "/v1/nodes/{node}/states/secure_boot", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_secure_boot"}, About: "node"},
+	{ID: "setBootMode", Method: "PUT", Path: "/v1/nodes/{node}/states/boot_mode", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_boot_mode"}, About: "node", Args: []Arg{
+		{Name: "target", Min: 1, Kind: "string"},
+	}},
+	{ID: "setSecureBoot", Method: "PUT", Path: "/v1/nodes/{node}/states/secure_boot", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_secure_boot"}, About: "node", Args: []Arg{
+		{Name: "target", Min: 1, Kind: "boolean"},
+	}},
 	{ID: "getConsole", Method: "GET", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_console"}, About: "node"},
-	{ID: "setConsole", Method: "PUT", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_console_state"}, About: "node"},
+	{ID: "setConsole", Method: "PUT", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_console_state"}, About: "node", Args: []Arg{
+		{Name: "enabled", Min: 1, Kind: "boolean"},
+	}},
 	{ID: "injectNMI", Method: "PUT", Path: "/v1/nodes/{node}/management/inject_nmi", Min: 29, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:node:inject_nmi"}, About: "node"},
 	{ID: "listIndicators", Method: "GET", Path: "/v1/nodes/{node}/management/indicators", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_indicator_state"}, About: "node"},
 	{ID: "getIndicator", Method: "GET", Path: "/v1/nodes/{node}/management/indicators/{indicator}", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_indicator_state"}, About: "node"},
-	{ID: "setIndicator", Method: "PUT", Path: "/v1/nodes/{node}/management/indicators/{indicator}", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_indicator_state"}, About: "node"},
+	{ID: "setIndicator", Method: "PUT", Path: "/v1/nodes/{node}/management/indicators/{indicator}", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_indicator_state"}, About: "node", Args: []Arg{
+		{Name: "state", Min: 1, Kind: "string"},
+	}},
 	{ID: "listVendorMethods", Method: "GET", Path: "/v1/nodes/{node}/vendor_passthru/methods", Min: 1, Success: 200, Policies: []string{"baremetal:node:vendor_passthru"}, About: "node"},
 	{ID: "callNamedVendorMethodGet", Method: "GET", Path: "/v1/nodes/{node}/vendor_passthru/{method}", Min: 1, Success: 200, Policies: []string{"baremetal:node:vendor_passthru"}, About: "node"},
 	{ID: "callNamedVendorMethodPost", Method: "POST", Path: "/v1/nodes/{node}/vendor_passthru/{method}", Min: 1, Success: 200, Policies: []string{"baremetal:node:vendor_passthru"}, About: "node"},
@@ -117,15 +139,26 @@ var Operations = []Operation{
 		{Name: "method", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
 	{ID: "listVIFs", Method: "GET", Path: "/v1/nodes/{node}/vifs", Min: 28, Success: 200, TooOld: "route-404", Policies: []string{"baremetal:node:vif:list"}, About: "node"},
-	{ID: "attachVIF", Method: "POST", Path: "/v1/nodes/{node}/vifs", Min: 28, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:node:vif:attach"}, About: "node"},
+	{ID: "attachVIF", Method: "POST", Path: "/v1/nodes/{node}/vifs", Min: 28, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:node:vif:attach"}, About: "node", Args: []Arg{
+		{Name: "id", Min: 1, Kind: "string"},
+		{Name: "port_uuid", Min: 67, Kind: "string"},
+		{Name: "portgroup_uuid", Min: 67, Kind: "string"},
+	}},
 	{ID: "detachVIF", Method: "DELETE", Path: "/v1/nodes/{node}/vifs/{vif}", Min: 28, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:node:vif:detach"}, About: "node"},
 	{ID: "getMedia", Method: "GET", Path: "/v1/nodes/{node}/vmedia", Min: 93, Success: 200, TooOld: "route-404", Policies: []string{"baremetal:node:vmedia:get"}, About: "node"},
-	{ID: "attachMedia", Method: "POST", Path: "/v1/nodes/{node}/vmedia", Min: 89, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:node:vmedia:attach"}, About: "node"},
+	{ID: "attachMedia", Method: "POST", Path: "/v1/nodes/{node}/vmedia", Min: 89, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:node:vmedia:attach"}, About: "node", Args: []Arg{
+		{Name: "device_type", Min: 1, Kind: "string"},
+		{Name: "image_download_source", Min: 1, Kind: "string"},
+		{Name: "image_url", Min: 1, Kind: "string"},
+	}},
 	{ID: "detachMedia", Method: "DELETE", Path: "/v1/nodes/{node}/vmedia", Min: 89, Success: 204, TooOld: "route-404", Policies: []string{"baremetal:node:vmedia:detach"}, About: "node", Params: []Param{
 		{Name: "device_types", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
 	{ID: "getBootDevice", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_boot_device"}, About: "node"},
-	{ID: "setBootDevice", Method: "PUT", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_boot_device"}, About: "node"},
+	{ID: "setBootDevice", Method: "PUT", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_boot_device"}, About: "node", Args: []Arg{
+		{Name: "boot_device", Min: 1, Kind: "string"},
+		{Name: "persistent", Min: 1, Kind: "boolean"},
+	}},
 	{ID: "getSupportedBootDevices", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device/supported", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_boot_device"}, About: "node"},
 	{ID: "listNodePorts", Method: "GET", Path: "/v1/nodes/{node}/ports", Min: 1, Success: 200, Resource: "Port", Policies: []string{"baremetal:port:list_all", "baremetal:port:list"}, About: "list", Params: []Param{
 		{Name: "limit", Kind: ParamInt, Min: 1, TooOld: 406},
@@ -197,7 +230,9 @@ var Operations = []Operation{
 		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
 	}},
 	{ID: "listTraits", Method: "GET", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 200, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:list"}, About: "node"},
-	{ID: "putTraits", Method: "PUT", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node"},
+	{ID: "putTraits", Method: "PUT", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node", Args: []Arg{
+		{Name: "traits", Min: 1, Kind: "array"},
+	}},
 	{ID: "deleteTraits", Method: "DELETE", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
 	{ID: "putTrait", Method: "PUT", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node"},
 	{ID: "deleteTrait", Method: "DELETE", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
@@ -460,7 +495,9 @@ var Operations = []Operation{
 		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
 	{ID: "listShards", Method: "GET", Path: "/v1/shards", Min: 82, Success: 200, TooOld: "fault-404", Resource: "Shard", Policies: []string{"baremetal:shards:get"}, About: "request"},
-	{ID: "postEvents", Method: "POST", Path: "/v1/events", Min: 54, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:events:post"}, About: "request"},
+	{ID: "postEvents", Method: "POST", Path: "/v1/events", Min: 54, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:events:post"}, About: "request", Args: []Arg{
+		{Name: "events", Min: 1, Kind: "array"},
+	}},
 	{ID: "listAllocations", Method: "GET", Path: "/v1/allocations", Min: 52, Success: 200, TooOld: "fault-404", Resource: "Allocation", Policies: []string{"baremetal:allocation:list_all", "baremetal:allocation:list"}, About: "list", Params: []Param{
 		{Name: "node", Kind: ParamString, Min: 1, TooOld: 406},
 		{Name: "resource_class", Kind: ParamString, Min: 1, TooOld: 406},
@@ -508,7 +545,9 @@ var Operations = []Operation{
 	{ID: "updateRunbook", Method: "PATCH", Path: "/v1/runbooks/{runbook}", Min: 92, Success: 200, TooOld: "told-405", Resource: "Runbook", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
 	{ID: "deleteRunbook", Method: "DELETE", Path: "/v1/runbooks/{runbook}", Min: 92, Success: 204, TooOld: "told-405", Policies: []string{"baremetal:runbook:delete"}, About: "handler"},
 	{ID: "listRunbookTraits", Method: "GET", Path: "/v1/runbooks/{runbook}/traits", Min: 112, Success: 200, TooOld: "told-404", Policies: []string{"baremetal:runbook:get"}, About: "handler"},
-	{ID: "putRunbookTraits", Method: "PUT", Path: "/v1/runbooks/{runbook}/traits", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
+	{ID: "putRunbookTraits", Method: "PUT", Path: "/v1/runbooks/{runbook}/traits", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler", Args: []Arg{
+		{Name: "traits", Min: 1, Kind: "array"},
+	}},
 	{ID: "deleteRunbookTraits", Method: "DELETE", Path: "/v1/runbooks/{runbook}/traits", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
 	{ID: "putRunbookTrait", Method: "PUT", Path: "/v1/runbooks/{runbook}/traits/{trait}", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
 	{ID: "deleteRunbookTrait", Method: "DELETE", Path: "/v1/runbooks/{runbook}/traits/{trait}", Min: 112, Success: 204, TooOld: "told-404", Policies: []string{"baremetal:runbook:update"}, About: "handler"},
@@ -531,9 +570,18 @@ var Operations = []Operation{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
-	{ID: "heartbeat", Method: "POST", Path: "/v1/heartbeat/{node}", Min: 22, Success: 202, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:node:ipa_heartbeat"}, About: "request"},
+	{ID: "heartbeat", Method: "POST", Path: "/v1/heartbeat/{node}", Min: 22, Success: 202, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:node:ipa_heartbeat"}, About: "request", Args: []Arg{
+		{Name: "agent_status", Min: 72, Kind: "string"},
+		{Name: "agent_status_message", Min: 72, Kind: "string"},
+		{Name: "agent_token", Min: 62, Kind: "string"},
+		{Name: "agent_verify_ca", Min: 68, Kind: "string"},
+		{Name: "agent_version", Min: 36, Kind: "string"},
+		{Name: "callback_url", Min: 1, Kind: "string"},
+	}},
 	{ID: "continueInspection", Method: "POST", Path: "/v1/continue_inspection", Min: 84, Success: 202, AlsoAt: 1, TooOld: "fault-404", BodyLimit: 16777216, Public: true, Policies: []string{"baremetal:driver:ipa_continue_inspection"}, About: "request", Params: []Param{
 		{Name: "node_uuid", Kind: ParamString, Min: 84, TooOld: 406},
+	}, Args: []Arg{
+		{Name: "inventory", Min: 1, Kind: "object"},
 	}},
 	{ID: "healthz", Method: "GET", Path: "/healthz", Min: 1, Success: 200, Own: true},
 	{ID: "readyz", Method: "GET", Path: "/readyz", Min: 1, Success: 200, Own: true},
@@ -541,6 +589,54 @@ var Operations = []Operation{
 	{ID: "openapi", Method: "GET", Path: "/openapi.yaml", Min: 1, Success: 200, Own: true},
 	{ID: "caPEM", Method: "GET", Path: "/ca.pem", Min: 1, Success: 200, Own: true},
 }
+
+// Indexes of the fields of V1.
+const (
+	V1ID = iota
+	V1Links
+	V1MediaTypes
+	V1Version
+	V1Chassis
+	V1Nodes
+	V1Ports
+	V1Drivers
+	V1Lookup
+	V1Heartbeat
+	V1Portgroups
+	V1Volume
+	V1Conductors
+	V1Allocations
+	V1Events
+	V1DeployTemplates
+	V1Shards
+	V1ContinueInspection
+	V1Runbooks
+	V1InspectionRules
+)
+
+// V1Fields is the registry of the fields of V1.
+var V1Fields = newResource("V1", []Field{
+	{Name: "id", Kind: "string", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "links", Kind: "array", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "media_types", Kind: "object", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "version", Kind: "object", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "chassis", Kind: "array", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "nodes", Kind: "array", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "ports", Kind: "array", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "drivers", Kind: "array", Min: 1, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "lookup", Kind: "array", Min: 22, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "heartbeat", Kind: "array", Min: 22, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "portgroups", Kind: "array", Min: 23, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "volume", Kind: "array", Min: 32, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "conductors", Kind: "array", Min: 49, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "allocations", Kind: "array", Min: 52, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "events", Kind: "array", Min: 54, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "deploy_templates", Kind: "array", Min: 55, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "shards", Kind: "array", Min: 82, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "continue_inspection", Kind: "array", Min: 84, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "runbooks", Kind: "array", Min: 92, Max: 115, List: true, Detail: true, Select: true},
+	{Name: "inspection_rules", Kind: "array", Min: 96, Max: 115, List: true, Detail: true, Select: true},
+})
 
 // Indexes of the fields of Node.
 const (
@@ -878,7 +974,7 @@ var PortFields = newResource("Port", []Field{
 	{Name: "portgroup_uuid", Kind: "uuid", Min: 24, Max: 115, Nullable: true, Detail: true, Patch: true, Create: true, Select: true},
 	{Name: "physical_network", Kind: "string", Min: 34, Max: 115, Nullable: true, MaxLength: 64, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "is_smartnic", Kind: "boolean", Min: 53, Max: 115, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
-	{Name: "name", Kind: "string", Min: 88, Max: 115, Nullable: true, MaxLength: 255, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
+	{Name: "name", Kind: "string", Min: 88, Max: 115, Nullable: true, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "description", Kind: "string", Min: 97, Max: 115, Nullable: true, MaxLength: 255, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "vendor", Kind: "string", Min: 100, Max: 115, Nullable: true, MaxLength: 32, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "category", Kind: "string", Min: 101, Max: 115, Nullable: true, MaxLength: 80, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
@@ -1207,8 +1303,8 @@ var InspectionRuleFields = newResource("InspectionRule", []Field{
 	{Name: "priority", Kind: "integer", Min: 96, Max: 115, List: true, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "phase", Kind: "string", Min: 96, Max: 115, MaxLength: 16, List: true, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "sensitive", Kind: "boolean", Min: 96, Max: 115, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
-	{Name: "actions", Kind: "array", Min: 96, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
-	{Name: "conditions", Kind: "array", Min: 96, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
+	{Name: "actions", Kind: "array", Min: 96, Max: 115, Nullable: true, Detail: true, Patch: true, Create: true, Select: true},
+	{Name: "conditions", Kind: "array", Min: 96, Max: 115, Nullable: true, Detail: true, Patch: true, Create: true, Select: true},
 	{Name: "created_at", Kind: "date-time", Min: 96, Max: 115, Detail: true, Sort: true, Select: true},
 	{Name: "updated_at", Kind: "date-time", Min: 96, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
 	{Name: "links", Kind: "array", Min: 96, Max: 115, List: true, Detail: true, Select: true},
@@ -1225,3 +1321,6 @@ var ShardFields = newResource("Shard", []Field{
 	{Name: "name", Kind: "string", Min: 82, Max: 115, List: true, Detail: true, Select: true},
 	{Name: "count", Kind: "integer", Min: 82, Max: 115, List: true, Detail: true, Select: true},
 })
+
+// Resources is every kind of object.
+var Resources = []*Resource{V1Fields, NodeFields, NodeStatesFields, NodeHistoryFields, BIOSSettingFields, FirmwareComponentFields, InventoryFields, IndicatorFields, PortFields, PortgroupFields, ChassisFields, VolumeConnectorFields, VolumeTargetFields, DriverFields, AllocationFields, ConductorFields, DeployTemplateFields, RunbookFields, InspectionRuleFields, ShardFields}

@@ -20,17 +20,6 @@ type versionDocument struct {
 	Version    string         `json:"version"`
 }
 
-// collections are the links of the v1 document, each with the version that
-// brought it.
-var collections = []struct {
-	name string
-	min  openapi.Version
-}{
-	{"chassis", 1}, {"nodes", 1}, {"ports", 1}, {"drivers", 1}, {"lookup", 22}, {"heartbeat", 22},
-	{"portgroups", 23}, {"volume", 32}, {"conductors", 49}, {"allocations", 52}, {"events", 54},
-	{"deploy_templates", 55}, {"shards", 82}, {"continue_inspection", 84}, {"runbooks", 92}, {"inspection_rules", 96},
-}
-
 func thisVersion(base string) versionDocument {
 	return versionDocument{
 		ID:         "v1",
@@ -66,12 +55,14 @@ func (s *Service) getV1(c *call) error {
 		},
 		"version": thisVersion(c.base),
 	}
-	for _, collection := range collections {
-		if c.version >= collection.min {
-			doc[collection.name] = []linkDocument{
-				{Href: c.base + "/v1/" + collection.name + "/", Rel: "self"},
-				{Href: c.base + "/" + collection.name + "/", Rel: "bookmark"},
-			}
+	for i := range openapi.V1Fields.Fields {
+		f := &openapi.V1Fields.Fields[i]
+		if _, known := doc[f.Name]; known || !f.VisibleAt(c.version) {
+			continue
+		}
+		doc[f.Name] = []linkDocument{
+			{Href: c.base + "/v1/" + f.Name + "/", Rel: "self"},
+			{Href: c.base + "/" + f.Name + "/", Rel: "bookmark"},
 		}
 	}
 	return c.JSON(http.StatusOK, doc)

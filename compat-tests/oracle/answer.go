@@ -58,7 +58,7 @@ func readBody(res *http.Response) ([]byte, error) {
 	return raw, nil
 }
 
-// readAnswer masks a response.
+// readAnswer masks a response, whole.
 func readAnswer(step Step, res *http.Response, raw []byte, m *masker) Answer {
 	m.next()
 	a := Answer{Text: step.Text, Status: res.StatusCode, NoBody: len(raw) == 0}
@@ -74,9 +74,6 @@ func readAnswer(step Step, res *http.Response, raw []byte, m *masker) Answer {
 	a.Body = m.body(unwrapError(body))
 	if helpTexts.MatchString(step.Path) && res.StatusCode == http.StatusOK {
 		a.Body = withoutValues(a.Body)
-	}
-	if len(step.Show) > 0 && res.StatusCode < 300 {
-		a.Body = project(a.Body, step.Show)
 	}
 	return a
 }
@@ -165,6 +162,14 @@ func unwrapError(body any) any {
 		return map[string]any{"error_message": "<text>"}
 	}
 	return map[string]any{"error_message (JSON text)": inner}
+}
+
+// shown is the part of an answer that its step records.
+func (a Answer) shown(step Step) Answer {
+	if len(step.Show) > 0 && a.Status < 300 {
+		a.Body = project(a.Body, step.Show)
+	}
+	return a
 }
 
 // project keeps some keys of an object and counts the others. An object that

@@ -217,6 +217,12 @@ func TestOracle(t *testing.T) {
 	if testing.Short() {
 		scenarios = aTwentieth(t, scenarios)
 	}
+	d := description(t)
+	server.Watch = func(step Step, a Answer) {
+		if err := holdToDescription(d, step, a); err != nil {
+			t.Errorf("%s is answered %d, which is not as described: %s", cut(step.Text, 200), a.Status, firstLine(err))
+		}
+	}
 	report := Compare(t.Context(), server, scenarios, loadRecording(t))
 	unwanted := Unwanted(report.Found, allowed)
 	t.Logf("%d requests, %d differ, %d of them unwanted", report.Requests, differing(report.Found), differing(unwanted))

@@ -217,7 +217,11 @@ func (p *player) answer(step Step, res *http.Response) (Answer, error) {
 			p.vars[step.Var] = "no-" + step.Var // the requests that use it show as different
 		}
 	}
-	return readAnswer(step, res, raw, p.mask), nil
+	a := readAnswer(step, res, raw, p.mask)
+	if p.server.Watch != nil {
+		p.server.Watch(step, a)
+	}
+	return a.shown(step), nil
 }
 
 func captured(raw []byte, place string) (string, error) {

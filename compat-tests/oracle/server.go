@@ -17,6 +17,7 @@ type Server struct {
 	URL   string
 	DB    *sql.DB // its database, for states that a client cannot reach
 	Hosts []string
+	Watch func(Step, Answer) // sees each answer to a request, whole and masked; nil: nobody does
 }
 
 // Connect prepares to talk to a server whose rows are in the SQLite file db.

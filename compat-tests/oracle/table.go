@@ -52,6 +52,7 @@ type Allowed struct {
 	Scenario, Request, Place, Class, Why string
 
 	pattern *regexp.Regexp
+	about   *regexp.Regexp // of the scenario and the request alone
 	used    bool
 }
 
@@ -72,6 +73,7 @@ func LoadAllowed(file string) ([]*Allowed, error) {
 			return nil, fmt.Errorf("%s: %q is not bug, house or wording", file, a.Class)
 		}
 		a.pattern = glob(a.Scenario + "\t" + a.Request + "\t" + a.Place)
+		a.about = glob(a.Scenario + "\t" + a.Request)
 		all = append(all, a)
 	}
 	return all, nil

@@ -55,6 +55,7 @@ func play(t *testing.T, mode, conf string, callers []caller, master caller, proj
 	}
 	awaitDrivers(t, url, master)
 	s := furnish(t, url, master, projects)
+	s.heard = describedAnswers(t)
 	table := newRecording(t, requests(t), callers)
 	for row, r := range table.requests {
 		for column, who := range callers {

@@ -47,7 +47,11 @@ type service struct {
 	master caller            // may do everything
 	known  map[string]string // what stands for braces in requests
 	fresh  int               // how many things were made for one request
+	heard  func(method, path string, a answer)
 }
+
+// version is that of every request.
+const version = "1.104"
 
 // instance is that of n-leased.
 const instance = "5e5e5e5e-0000-4000-8000-000000000001"
@@ -139,7 +143,7 @@ func (s *service) send(who caller, method, path, body string) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r.Header.Set("X-OpenStack-Ironic-API-Version", "1.104")
+	r.Header.Set("X-OpenStack-Ironic-API-Version", version)
 	r.Header.Set("Accept", "application/json")
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -164,7 +168,9 @@ func (s *service) send(who caller, method, path, body string) answer {
 // ask sends a request of the table, and says in a word how it went.
 func (s *service) ask(who caller, r request) string {
 	s.t.Helper()
-	a := s.send(who, r.method, s.fill(r.path), s.fill(r.body))
+	path := s.fill(r.path)
+	a := s.send(who, r.method, path, s.fill(r.body))
+	s.heard(r.method, path, a)
 	if strings.HasSuffix(r.rule, "~") && a.let() {
 		return "let"
 	}

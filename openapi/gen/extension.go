@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -49,11 +49,19 @@ func (e ext) number(key string) int64 {
 
 // version is the minor of a "1.N" value.
 func (e ext) version(key string, fallback int) int {
-	var minor int
-	if _, err := fmt.Sscanf(e.text(key), "1.%d", &minor); err != nil {
+	if _, given := e[key]; !given {
 		return fallback
 	}
-	return minor
+	return minor(e[key])
+}
+
+func minor(word any) int {
+	text, _ := word.(string)
+	n, err := strconv.Atoi(strings.TrimPrefix(text, "1."))
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 func child(n *yaml.Node, key string) *yaml.Node {

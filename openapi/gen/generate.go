@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"go/format"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,13 +39,8 @@ func Generate(raw []byte) ([]byte, error) {
 	if err := writeOperations(&b, doc, keys(child(root, "paths"))); err != nil {
 		return nil, err
 	}
-	schemas := child(child(root, "components"), "schemas")
-	for _, name := range keys(schemas) {
-		schema := doc.Components.Schemas[name].Value
-		props := keys(child(child(schemas, name), "properties"))
-		if err := writeResource(&b, name, schema, props, maxVersion); err != nil {
-			return nil, err
-		}
+	if err := writeResources(&b, doc, child(child(root, "components"), "schemas"), maxVersion); err != nil {
+		return nil, err
 	}
 	return format.Source(b.Bytes())
 }
@@ -100,8 +97,39 @@ func writeOperation(b *bytes.Buffer, method, path string, op *openapi3.Operation
 		fmt.Fprintf(b, ", Policies: %#v, About: %q", names, cmp.Or(ext.text("about"), "request"))
 	}
 	writeParams(b, op.Parameters)
+	writeArgs(b, op.RequestBody)
 	b.WriteString("},\n")
 	return nil
+}
+
+// writeArgs writes the arguments of a body that is no object of its own.
+func writeArgs(b *bytes.Buffer, body *openapi3.RequestBodyRef) {
+	if body == nil {
+		return
+	}
+	schema := body.Value.Content.Get("application/json").Schema
+	if schema.Ref != "" || len(schema.Value.Properties) == 0 {
+		return
+	}
+	b.WriteString(", Args: []Arg{\n")
+	for _, name := range slices.Sorted(maps.Keys(schema.Value.Properties)) {
+		s := schema.Value.Properties[name].Value
+		ext := extension(s.Extensions)
+		fmt.Fprintf(b, "{Name: %q, Min: %d", name, ext.version("min-ver", 1))
+		if s.Type != nil {
+			fmt.Fprintf(b, ", Kind: %q", s.Type.Slice()[0])
+		}
+		words, _ := ext["since"].(map[string]any)
+		if len(words) > 0 {
+			b.WriteString(", Since: map[string]Version{")
+			for _, word := range slices.Sorted(maps.Keys(words)) {
+				fmt.Fprintf(b, "%q: %d, ", word, minor(words[word]))
+			}
+			b.WriteString("}")
+		}
+		b.WriteString("},\n")
+	}
+	b.WriteString("}")
 }
 
 func writeParams(b *bytes.Buffer, params openapi3.Parameters) {
@@ -123,6 +151,25 @@ func writeParams(b *bytes.Buffer, params openapi3.Parameters) {
 	b.WriteString("}")
 }
 
+// writeResources writes every schema that has fields, but those that are a part
+// of others.
+func writeResources(b *bytes.Buffer, doc *openapi3.T, schemas *yaml.Node, maxVersion int) error {
+	var all []string
+	for _, name := range keys(schemas) {
+		schema := doc.Components.Schemas[name].Value
+		props := keys(child(child(schemas, name), "properties"))
+		if len(props) == 0 || extension(schema.Extensions).flag("part") {
+			continue
+		}
+		if err := writeResource(b, name, schema, props, maxVersion); err != nil {
+			return err
+		}
+		all = append(all, name+"Fields")
+	}
+	fmt.Fprintf(b, "// Resources is every kind of object.\nvar Resources = []*Resource{%s}\n", strings.Join(all, ", "))
+	return nil
+}
+
 func writeResource(b *bytes.Buffer, name string, schema *openapi3.Schema, props []string, maxVersion int) error {
 	var consts, rows strings.Builder
 	for _, prop := range props {
@@ -137,9 +184,6 @@ func writeResource(b *bytes.Buffer, name string, schema *openapi3.Schema, props 
 		}
 		consts.WriteString("\n")
 		writeField(&rows, prop, s, ext, maxVersion)
-	}
-	if len(props) == 0 {
-		return nil
 	}
 	fmt.Fprintf(b, "// Indexes of the fields of %s.\nconst (\n%s)\n\n", name, consts.String())
 	fmt.Fprintf(b, "// %sFields is the registry of the fields of %s.\nvar %sFields = newResource(%q, []Field{\n%s})\n\n", name, name, name, name, rows.String())
