@@ -32,7 +32,7 @@ func (s *Service) getBootDevice(c *call) error {
 
 // setBootDevice sets it, and answers when the BMC has.
 func (s *Service) setBootDevice(c *call) error {
-	kw, err := c.keywords("boot_device", "persistent")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func checkSteady(n *metal.Node, what string) error {
 }
 
 func (s *Service) setBootMode(c *call) error {
-	kw, err := c.keywords("target")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Service) setBootMode(c *call) error {
 }
 
 func (s *Service) setSecureBoot(c *call) error {
-	kw, err := c.keywords("target")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Service) getConsole(c *call) error {
 }
 
 func (s *Service) setConsole(c *call) error {
-	kw, err := c.keywords("enabled")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type heartbeatCall struct {
 }
 
 func readHeartbeat(c *call) (*heartbeatCall, error) {
-	kw, err := c.keywords("callback_url", "agent_version", "agent_token", "agent_verify_ca", "agent_status", "agent_status_message")
+	kw, err := c.keywords()
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func (s *Service) heartbeat(c *call) error {
 
 func (h *heartbeatCall) checkVersion(c *call) error {
 	switch {
-	case h.version != nil && *h.version != "" && c.version < 36:
+	case h.version != nil && *h.version != "" && c.version < c.op.Arg("agent_version").Min:
 		return badRequest("Field \"agent_version\" not recognised")
-	case (filled(h.status) || filled(h.statusMessage)) && c.version < 72:
+	case (filled(h.status) || filled(h.statusMessage)) && c.version < c.op.Arg("agent_status").Min:
 		return badRequest("Fields \"agent_status\" and \"agent_status_message\" not recognised.")
-	case h.verifyCA != nil && c.version < 68:
+	case h.verifyCA != nil && c.version < c.op.Arg("agent_verify_ca").Min:
 		return badRequest("Field \"agent_verify_ca\" not recognised in this version")
 	}
 	return nil

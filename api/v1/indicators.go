@@ -57,7 +57,7 @@ func (s *Service) getIndicator(c *call) error {
 }
 
 func (s *Service) setIndicator(c *call) error {
-	kw, err := c.keywords("state")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}

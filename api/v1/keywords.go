@@ -3,7 +3,6 @@ package v1
 import (
 	"encoding/json"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,8 +11,8 @@ import (
 // or from its query; one given twice is a list, and so of the wrong type.
 type keywords map[string]any
 
-// keywords collects the arguments and refuses names other than those allowed.
-func (c *call) keywords(allowed ...string) (keywords, error) {
+// keywords collects the arguments and refuses names other than the operation's.
+func (c *call) keywords() (keywords, error) {
 	kw := keywords{}
 	for name, values := range c.query.raw {
 		if err := kw.add(name, values); err != nil {
@@ -24,7 +23,7 @@ func (c *call) keywords(allowed ...string) (keywords, error) {
 		return nil, err
 	}
 	for name := range kw {
-		if !slices.Contains(allowed, name) {
+		if c.op.Arg(name).Name == "" {
 			return nil, badRequest("Unexpected arguments: %s", name)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // setPower asks for a power state; the work is done behind the answer.
 func (s *Service) setPower(c *call) error {
-	kw, err := c.keywords("target", "timeout")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,11 @@ func (s *Service) setPower(c *call) error {
 
 // checkPower is what Ironic's API checks before it calls a conductor.
 func checkPower(c *call, n *metal.Node, target metal.PowerState, timeout *int) error {
-	soft := target == metal.SoftPowerOff || target == metal.SoftRebooting
-	if (soft || timeout != nil && *timeout != 0) && c.version < 27 {
+	tooOld := c.version < c.op.Arg("target").Since[string(target)]
+	if timeout != nil && *timeout != 0 {
+		tooOld = tooOld || c.version < c.op.Arg("timeout").Min
+	}
+	if tooOld {
 		return notAcceptable()
 	}
 	if timeout != nil && *timeout < 1 {

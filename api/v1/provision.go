@@ -12,11 +12,11 @@ import (
 
 // setProvision fires a provision verb.
 func (s *Service) setProvision(c *call) error {
-	kw, err := c.keywords(provisionArguments...)
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}
-	p, err := parseProvision(kw)
+	p, err := parseProvision(c.op, kw)
 	if err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (v *verb) signalAtOnce() error {
 
 // setMaintenance and clearMaintenance are one change of the node.
 func (s *Service) setMaintenance(c *call) error {
-	kw, err := c.keywords("reason")
+	kw, err := c.keywords()
 	if err != nil {
 		return err
 	}

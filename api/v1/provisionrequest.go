@@ -11,6 +11,7 @@ import (
 
 // provisionRequest is the body of PUT states/provision.
 type provisionRequest struct {
+	op             *openapi.Operation
 	target         string
 	verb           metal.VerbInfo
 	alias          bool // the target was the verb's second word
@@ -25,12 +26,8 @@ type provisionRequest struct {
 	findRunbook    runbookFinder
 }
 
-var provisionArguments = []string{
-	"target", "configdrive", "clean_steps", "deploy_steps", "service_steps", "rescue_password", "disable_ramdisk", "runbook",
-}
-
-func parseProvision(kw keywords) (*provisionRequest, error) {
-	p := &provisionRequest{}
+func parseProvision(op *openapi.Operation, kw keywords) (*provisionRequest, error) {
+	p := &provisionRequest{op: op}
 	if err := kw.required("target"); err != nil {
 		return nil, err
 	}
@@ -216,7 +213,7 @@ func (p *provisionRequest) checkPairing(n *metal.Node, v openapi.Version) error 
 	if err := onlyWith("clean_steps", len(p.cleanSteps) > 0, metal.VerbClean); err != nil {
 		return err
 	}
-	if len(p.deploySteps) > 0 && v < 69 {
+	if len(p.deploySteps) > 0 && v < p.op.Arg("deploy_steps").Min {
 		return notAcceptable()
 	}
 	if err := onlyWith("deploy_steps", len(p.deploySteps) > 0, metal.VerbActive, metal.VerbRebuild); err != nil {
@@ -228,13 +225,13 @@ func (p *provisionRequest) checkPairing(n *metal.Node, v openapi.Version) error 
 	if p.verb.Verb == metal.VerbAbort && v < openapi.Version(metal.AbortSince(n.ProvisionState)) {
 		return notAcceptable()
 	}
-	if p.verb.Verb == metal.VerbUnhold && v < 85 {
+	if p.verb.Verb == metal.VerbUnhold && v < openapi.Version(p.verb.MinMinor) {
 		return notAcceptable()
 	}
 	if err := onlyWith("service_steps", len(p.serviceSteps) > 0, metal.VerbService); err != nil {
 		return err
 	}
-	if p.verb.Verb == metal.VerbService && v < 87 {
+	if p.verb.Verb == metal.VerbService && v < openapi.Version(p.verb.MinMinor) {
 		return notAcceptable()
 	}
 	return nil

@@ -29,7 +29,7 @@ func (p *provisionRequest) takeRunbook(n *metal.Node, v openapi.Version) error {
 	if p.runbook == nil || *p.runbook == "" {
 		return nil
 	}
-	if v < 92 {
+	if v < p.op.Arg("runbook").Min {
 		return notAcceptable()
 	}
 	if !isIdent(*p.runbook) {

@@ -33,7 +33,7 @@ func (s *Service) attachVIF(c *call) error {
 	}
 	_, port := vif["port_uuid"]
 	_, group := vif["portgroup_uuid"]
-	if c.version >= 67 && port && group {
+	if c.version >= c.op.Arg("port_uuid").Min && port && group {
 		return badRequest("Cannot specify both port_uuid and portgroup_uuid")
 	}
 	if err := s.waitUntilFree(c.Request().Context(), n.UUID); err != nil {
