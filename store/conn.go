@@ -105,10 +105,23 @@ func values(args []any) ([]any, error) {
 	return vals, nil
 }
 
+// unwatched is the context that a statement of a fixed text runs under. SQLite's
+// driver and database/sql both start a goroutine to watch one that can end;
+// these statements are over sooner than that.
+func (c conn) unwatched(ctx context.Context) (context.Context, error) {
+	if c.prepared == nil {
+		return ctx, nil
+	}
+	return context.WithoutCancel(ctx), ctx.Err()
+}
+
 // exec runs a statement and gives the number of rows it touched.
 func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	vals, err := values(args)
 	if err != nil {
+		return 0, err
+	}
+	if ctx, err = c.unwatched(ctx); err != nil {
 		return 0, err
 	}
 	stmt, err := c.statement(ctx, text)
@@ -133,6 +146,9 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error)
 func (c conn) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	vals, err := values(args)
 	if err != nil {
+		return nil, err
+	}
+	if ctx, err = c.unwatched(ctx); err != nil {
 		return nil, err
 	}
 	stmt, err := c.statement(ctx, text)

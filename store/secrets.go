@@ -77,12 +77,12 @@ func (r reads) SecretRefs(ctx context.Context, nodeUUID string) ([]SecretRef, er
 
 // SealedSecret is the current version.
 func (r reads) SealedSecret(ctx context.Context, ref string) (SealedSecret, error) {
-	return r.sealedSecret(ctx, ref, "WHERE ref = ? AND state = ?", ref, string(SecretCurrent))
+	return r.sealedSecret(ctx, ref, "WHERE ref = ? AND state = 'current'", ref)
 }
 
 // PendingSecret is the version that a rotation is to prove.
 func (r reads) PendingSecret(ctx context.Context, ref string) (SealedSecret, error) {
-	return r.sealedSecret(ctx, ref, "WHERE ref = ? AND state = ?", ref, string(SecretPending))
+	return r.sealedSecret(ctx, ref, "WHERE ref = ? AND state = 'pending'", ref)
 }
 
 // SecretVersion is one version, whatever its state.
@@ -107,21 +107,36 @@ func secretNotFound(ref string) error {
 func (tx *Tx) PutSecret(ctx context.Context, ref *SecretRef, sealed []byte) (version int64, err error) {
 	ref.CreatedAt, ref.UpdatedAt = tx.now(), tx.now()
 	added, err := secretRefs.insert(ctx, tx.c, ref)
-	if err == nil && !added {
-		_, err = secretRefs.update(ctx, tx.c, ref, " WHERE ref = ?", ref.Ref)
-	}
 	if err != nil {
 		return 0, failed(err, "put secret %s", ref.Ref)
 	}
-	version, err = tx.nextSecretVersion(ctx, ref.Ref)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := tx.c.exec(ctx, "DELETE FROM sealed_secrets WHERE ref = ? AND state = ?",
-		ref.Ref, string(SecretCurrent)); err != nil {
-		return 0, failed(err, "put secret %s", ref.Ref)
+	version = 1
+	if !added {
+		if version, err = tx.retireSecret(ctx, ref); err != nil {
+			return 0, failed(err, "put secret %s", ref.Ref)
+		}
 	}
 	return version, tx.addSecretVersion(ctx, ref.Ref, version, SecretCurrent, sealed)
+}
+
+// retireSecret forgets the current version of a secret that was there before,
+// and gives the number of the next one.
+func (tx *Tx) retireSecret(ctx context.Context, ref *SecretRef) (next int64, err error) {
+	if _, err := secretRefs.update(ctx, tx.c, ref, " WHERE ref = ?", ref.Ref); err != nil {
+		return 0, err
+	}
+	if next, err = tx.nextSecretVersion(ctx, ref.Ref); err != nil {
+		return 0, err
+	}
+	return next, tx.forgetCurrent(ctx, ref.Ref)
+}
+
+// forgetCurrent deletes the current version. Its state is a literal, here and
+// above: SQLite plans a statement anew at each run when an argument decides
+// whether a partial index serves.
+func (tx *Tx) forgetCurrent(ctx context.Context, ref string) error {
+	_, err := tx.c.exec(ctx, "DELETE FROM sealed_secrets WHERE ref = ? AND state = 'current'", ref)
+	return err
 }
 
 // PutPendingSecret stores the value that a rotation is to prove, beside the
@@ -161,7 +176,7 @@ func (tx *Tx) PromoteSecret(ctx context.Context, ref string, version int64) erro
 	if pending.Version != version {
 		return metal.Errorf(metal.Conflict, "Version %d of secret %s is not the pending one.", version, ref)
 	}
-	if _, err := tx.c.exec(ctx, "DELETE FROM sealed_secrets WHERE ref = ? AND state = ?", ref, string(SecretCurrent)); err != nil {
+	if err := tx.forgetCurrent(ctx, ref); err != nil {
 		return failed(err, "promote secret %s", ref)
 	}
 	return tx.setSecretState(ctx, ref, version, SecretCurrent)
@@ -173,8 +188,8 @@ func (tx *Tx) FailSecret(ctx context.Context, ref string, version int64) error {
 }
 
 func (tx *Tx) setSecretState(ctx context.Context, ref string, version int64, state SecretState) error {
-	n, err := tx.c.exec(ctx, "UPDATE sealed_secrets SET state = ? WHERE ref = ? AND version = ? AND state = ?",
-		string(state), ref, version, string(SecretPending))
+	n, err := tx.c.exec(ctx, "UPDATE sealed_secrets SET state = ? WHERE ref = ? AND version = ? AND state = 'pending'",
+		string(state), ref, version)
 	if err == nil && n == 0 {
 		return metal.Errorf(metal.Conflict, "Version %d of secret %s is not pending.", version, ref)
 	}

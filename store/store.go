@@ -35,6 +35,7 @@ type Store struct {
 	builder *bun.DB
 	jobs    *river.Client[*sql.Tx] // inserts only
 	hub     *hub
+	roster  *roster
 	logger  *slog.Logger
 	now     func() time.Time
 	lastID  *atomic.Int64
@@ -73,6 +74,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		db: db, builder: bun.NewDB(db.writer, db.bun), hub: newHub(),
 		logger: cfg.Logger, now: cfg.Now, lastID: new(atomic.Int64),
 	}
+	s.roster = newRoster(s.hub)
 	s.reads = reads{c: db.onReaders(), builder: s.builder}
 	if s.jobs, err = newInserter(db, cfg.Logger); err != nil {
 		return nil, errors.Join(err, db.close())

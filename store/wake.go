@@ -15,6 +15,9 @@ type Topic string
 // queue tells its workers itself).
 const TopicJobs Topic = "jobs"
 
+// topicConductors is woken when a conductor came, went or gave a sign of life.
+const topicConductors Topic = "conductors"
+
 // AgentTopic is woken when a command for the agent was committed.
 func AgentTopic(agentID string) Topic { return Topic("agent/" + agentID) }
 

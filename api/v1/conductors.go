@@ -24,7 +24,7 @@ func (s *Service) listConductors(c *call) error {
 	if err != nil {
 		return err
 	}
-	if list, err = pageConductors(list, page); err != nil {
+	if list, err = pageConductors(slices.Clone(list), page); err != nil {
 		return err
 	}
 	b := []byte(`{"conductors":[`)

@@ -12,31 +12,31 @@ import (
 	"ferrule/openapi"
 )
 
-// headerRequestID is the request id's header; Ironic sends it twice.
+// headerRequestID is the request id's header; Ironic sends it twice. Headers are
+// written as net/http keeps them, so that no request pays for the conversion.
 const (
 	headerRequestID      = "X-Openstack-Request-Id"
 	headerRequestIDShort = "Openstack-Request-Id"
 )
 
-const (
-	keyVersion = "ferrule.version"
-	keyBody    = "ferrule.body"
-	keySuffix  = "ferrule.suffix"
-
-	keyIdentity = "ferrule.identity"
-)
-
-func requestVersion(c echo.Context) openapi.Version {
-	v, ok := c.Get(keyVersion).(openapi.Version)
-	if !ok {
-		return openapi.MinVersion
-	}
-	return v
+// arrival is what Front finds out about a request.
+type arrival struct {
+	version   openapi.Version
+	body      []byte
+	who       *auth.Identity
+	suffixCut bool // the path lost a ".json"
 }
 
-func requestBody(c echo.Context) []byte {
-	raw, _ := c.Get(keyBody).([]byte)
-	return raw
+const keyArrival = "ferrule.arrival"
+
+// unannounced is a request that Front has not seen.
+var unannounced = &arrival{version: openapi.MinVersion, who: nobody}
+
+func arrivalOf(c echo.Context) *arrival {
+	if a, ok := c.Get(keyArrival).(*arrival); ok {
+		return a
+	}
+	return unannounced
 }
 
 // Front runs before routing: request ids, preflight requests, authentication,
@@ -56,45 +56,27 @@ func (s *Service) Front(next echo.HandlerFunc) echo.HandlerFunc {
 		id := "req-" + newUUID()
 		h.Set(headerRequestID, id)
 		h.Set(headerRequestIDShort, id)
-		if err := s.admit(c); err != nil {
+		a := &arrival{version: openapi.MinVersion, who: nobody}
+		c.Set(keyArrival, a)
+		var err error
+		if !publicPath.MatchString(r.URL.Path) {
+			if a.who, err = s.auth.Authenticate(r); err != nil {
+				return err
+			}
+		}
+		if a.body, err = readBody(r, s.bodyLimit(r.URL.Path), s.config.API.MaxJSONBodyDepth); err != nil {
 			return err
 		}
-		raw, err := readBody(r, s.bodyLimit(r.URL.Path), s.config.API.MaxJSONBodyDepth)
-		if err != nil {
+		if a.version, err = setVersion(c); err != nil {
 			return err
 		}
-		c.Set(keyBody, raw)
-		if err := setVersion(c); err != nil {
-			return err
-		}
-		setPath(c)
+		a.suffixCut = setPath(r)
 		return next(c)
 	}
 }
 
-// admit authenticates the request unless its path is public.
-func (s *Service) admit(c echo.Context) error {
-	if publicPath.MatchString(c.Request().URL.Path) {
-		return nil
-	}
-	who, err := s.auth.Authenticate(c.Request())
-	if err != nil {
-		return err
-	}
-	c.Set(keyIdentity, who)
-	return nil
-}
-
 // nobody is who sends a request to a public route.
 var nobody = &auth.Identity{}
-
-// identity is who sent the request.
-func identity(c echo.Context) *auth.Identity {
-	if who, ok := c.Get(keyIdentity).(*auth.Identity); ok {
-		return who
-	}
-	return nobody
-}
 
 // publicPath is what Ironic serves without authentication; a node's name there
 // is lower case.
@@ -123,7 +105,7 @@ func (s *Service) bodyLimit(path string) int64 {
 	return int64(kib) << 10
 }
 
-func setVersion(c echo.Context) error {
+func setVersion(c echo.Context) (openapi.Version, error) {
 	h := c.Response().Header()
 	h.Set(headerMinimum, openapi.MinVersion.String())
 	h.Set(headerMaximum, openapi.MaxVersion.String())
@@ -137,21 +119,19 @@ func setVersion(c echo.Context) error {
 				h.Del(headerMaximum)
 			}
 		}
-		return f
+		return openapi.MinVersion, f
 	}
 	h.Set(headerVersion, v.String())
-	c.Set(keyVersion, v)
-	return nil
+	return v, nil
 }
 
 // setPath brings the path to the one form that routes know: with /v1, without a
-// trailing slash, decoded, and, for old versions, without ".json".
-func setPath(c echo.Context) {
-	r := c.Request()
+// trailing slash, decoded, and, for old versions, without ".json", of which it
+// tells.
+func setPath(r *http.Request) (suffixCut bool) {
 	path := strings.TrimSuffix(decodedPath(r.URL), "/")
-	if stripsSuffix(r.Header) && strings.HasSuffix(path, ".json") {
-		path = strings.TrimSuffix(path, ".json")
-		c.Set(keySuffix, true)
+	if strings.HasSuffix(path, ".json") && stripsSuffix(r.Header) {
+		path, suffixCut = strings.TrimSuffix(path, ".json"), true
 	}
 	switch {
 	case path == "":
@@ -163,12 +143,13 @@ func setPath(c echo.Context) {
 		path = "/v1" + path
 	}
 	r.URL.Path, r.URL.RawPath = path, ""
+	return suffixCut
 }
 
 // decodedPath is the path decoded segment by segment: a slash that was escaped
 // stays escaped, and so in its segment.
 func decodedPath(u *url.URL) string {
-	if !strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
+	if u.RawPath == "" || !strings.Contains(strings.ToLower(u.EscapedPath()), "%2f") {
 		return u.Path
 	}
 	segments := strings.Split(u.EscapedPath(), "/")

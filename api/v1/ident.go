@@ -20,9 +20,31 @@ var (
 // dashes, braces and the urn prefix do not matter for syntax, though a lookup
 // compares literally.
 func isUUIDLike(s string) bool {
+	if isPlainUUID(s) {
+		return true
+	}
 	s = strings.NewReplacer("urn:", "", "uuid:", "").Replace(s)
 	s = strings.ToLower(strings.ReplaceAll(strings.Trim(s, "{}"), "-", ""))
 	return hex32.MatchString(s)
+}
+
+// isPlainUUID is how nearly all are written.
+func isPlainUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'f', 'A' <= c && c <= 'F':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // isLogicalName is the name rule since 1.10.

@@ -2,62 +2,90 @@ package v1
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tidwall/gjson"
 
 	"ferrule/metal"
 )
 
-// mayHoldSecret is the quick test that spares most values the slow way.
+// mayHoldSecret is the quick test that spares most values the slow way. Escapes
+// may hide a word.
 func mayHoldSecret(text string) bool {
-	return metal.IsSecretKey(text) || strings.Contains(text, "snmp_") || strings.Contains(text, "image_url")
+	return metal.IsSecretKey(text) || strings.Contains(text, "snmp_") || strings.Contains(text, "image_url") || strings.Contains(text, `\u`)
 }
 
 // appendMasked appends a stored JSON object with the values of secret keys
-// replaced. Objects are descended into; a list under an innocent key stays as it
-// is, as in Ironic (oslo.utils: mask_dict_password). extra names further keys
-// of the top level that are secret where they are set.
+// replaced. Objects are descended into; of a list under an innocent key, Ironic
+// leaves all as it is (oslo.utils: mask_dict_password), but a secret in it is a
+// secret all the same. extra names further keys of the top level that are secret
+// where they are set. What is not replaced is copied as it stands, so that a
+// list of a thousand nodes decodes nothing.
 func appendMasked(b []byte, j metal.JSON, extra ...string) []byte {
-	if j == "" || j == "null" {
+	if j.Empty() {
 		return append(b, "{}"...)
 	}
 	if !mayHoldSecret(string(j)) {
 		return append(b, j...)
 	}
-	m := j.Object()
-	maskObject(m)
-	for _, key := range extra {
-		if v, ok := m[key]; ok && truthy(v) {
-			m[key] = metal.Masked
-		}
+	object := gjson.Parse(string(j))
+	if !object.IsObject() {
+		return append(b, "{}"...)
 	}
-	return append(b, metal.ToJSON(m)...)
+	return appendMaskedObject(b, object, extra)
 }
 
-func maskObject(m map[string]any) {
-	for k, v := range m {
-		m[k] = maskValue(k, v)
-	}
+func appendMaskedObject(b []byte, object gjson.Result, extra []string) []byte {
+	b = append(b, '{')
+	begin := len(b)
+	object.ForEach(func(key, value gjson.Result) bool {
+		if len(b) > begin {
+			b = append(b, ',')
+		}
+		b = append(append(b, key.Raw...), ':')
+		if slices.Contains(extra, key.Str) && isSet(value) {
+			b = appendString(b, metal.Masked)
+		} else {
+			b = appendMaskedValue(b, key.Str, value)
+		}
+		return true
+	})
+	return append(b, '}')
 }
 
-func maskValue(key string, v any) any {
-	if o, ok := v.(map[string]any); ok {
-		maskObject(o)
-		return o
+func appendMaskedValue(b []byte, key string, value gjson.Result) []byte {
+	switch {
+	case value.IsObject():
+		return appendMaskedObject(b, value, nil)
+	case metal.IsSecretKey(key):
+		return appendString(b, metal.Masked)
+	case value.IsArray():
+		b = append(b, '[')
+		begin := len(b)
+		value.ForEach(func(_, item gjson.Result) bool {
+			if len(b) > begin {
+				b = append(b, ',')
+			}
+			b = appendMaskedValue(b, "", item)
+			return true
+		})
+		return append(b, ']')
+	case value.Type == gjson.String && metal.IsSecretKey(value.Str):
+		return appendString(b, maskText(value.Str))
 	}
-	if metal.IsSecretKey(key) {
-		return metal.Masked
-	}
-	switch t := v.(type) {
-	case string:
-		return maskText(t)
-	case []any:
-		// Ironic leaves lists alone; a secret inside one is a secret all the same.
-		for i, item := range t {
-			t[i] = maskValue("", item)
-		}
-	}
-	return v
+	return append(b, value.Raw...)
+}
+
+func isSet(v gjson.Result) bool {
+	return v.Raw != "false" && v.Raw != `""` && !metal.JSON(v.Raw).Empty()
+}
+
+// masked is a value of a request, or of what is stored, with its secrets
+// replaced.
+func masked(v any) metal.JSON {
+	return metal.JSON(appendMaskedValue(nil, "", gjson.Parse(string(metal.ToJSON(v)))))
 }
 
 func truthy(v any) bool {
@@ -90,6 +118,9 @@ var secretText = sync.OnceValue(func() []*regexp.Regexp {
 })
 
 func maskText(s string) string {
+	if !metal.IsSecretKey(s) {
+		return s
+	}
 	if !metal.IsSecretKey(s) {
 		return s
 	}

@@ -20,7 +20,12 @@ func TestMasking(t *testing.T) {
 		{"objects in a list", `{"a":[{"password":"x"}]}`, `{"a":[{"password":"******"}]}`},
 		{"inside text", `{"cmd":"run --user u password=hunter2 now"}`, `{"cmd":"run --user u password=****** now"}`},
 		{"extra keys where set", `{"snmp_auth_key":"k","snmp_priv_key":""}`, `{"snmp_auth_key":"******","snmp_priv_key":""}`},
+		{"set extra keys of any kind", `{"snmp_auth_key":{"a":1},"snmp_priv_key":[]}`, `{"snmp_auth_key":"******","snmp_priv_key":[]}`},
+		{"escaped letters", `{"p\u0061ssword":"x","a":"t\u006fken=y z"}`, `{"password":"******","a":"token=****** z"}`},
+		{"lists in lists", `{"a":[[{"secret":1}],"password=x",2,null]}`, `{"a":[[{"secret":"******"}],"password=******",2,null]}`},
+		{"numbers keep their digits", `{"token":1,"n":12345678901234567890,"f":1.50}`, `{"token":"******","n":12345678901234567890,"f":1.50}`},
 		{"null object", ``, `{}`},
+		{"no object", `["password"]`, `{}`},
 	}
 	for _, c := range cases {
 		got := appendMasked(nil, metal.JSON(c.in), "snmp_auth_key", "snmp_priv_key")

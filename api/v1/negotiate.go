@@ -11,10 +11,10 @@ import (
 
 // Version headers.
 const (
-	headerVersion  = "X-OpenStack-Ironic-API-Version"
-	headerMinimum  = "X-OpenStack-Ironic-API-Minimum-Version"
-	headerMaximum  = "X-OpenStack-Ironic-API-Maximum-Version"
-	headerServices = "OpenStack-API-Version"
+	headerVersion  = "X-Openstack-Ironic-Api-Version"
+	headerMinimum  = "X-Openstack-Ironic-Api-Minimum-Version"
+	headerMaximum  = "X-Openstack-Ironic-Api-Maximum-Version"
+	headerServices = "Openstack-Api-Version"
 )
 
 // negotiate is the microversion that the request asks for. The generic header
@@ -62,7 +62,7 @@ func requestedVersion(h http.Header) string {
 }
 
 func unparsableVersion() *fault {
-	return &fault{Status: http.StatusNotAcceptable, Text: "Invalid value for " + headerVersion + " header", Routed: true}
+	return &fault{Status: http.StatusNotAcceptable, Text: "Invalid value for X-OpenStack-Ironic-API-Version header", Routed: true}
 }
 
 // versionFault keeps the headers that name the range.

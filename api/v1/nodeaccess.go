@@ -27,6 +27,9 @@ func (s *Service) anyNode(c *call, ident string) (metal.Node, error) {
 	if err := checkNodeIdent(c, ident); err != nil {
 		return metal.Node{}, err
 	}
+	if isUUIDLike(ident) { // which no name is
+		return s.store.NodeByUUID(c.Request().Context(), ident)
+	}
 	return s.store.Node(c.Request().Context(), ident)
 }
 
@@ -36,7 +39,7 @@ func (s *Service) nodeWithSuffix(c *call, ident string) (metal.Node, error) {
 	if err == nil || asFault(err).Status != http.StatusNotFound {
 		return n, err
 	}
-	if cut, _ := c.Get(keySuffix).(bool); cut {
+	if arrivalOf(c).suffixCut {
 		if n, again := s.node(c, ident+".json"); again == nil {
 			return n, nil
 		}
@@ -128,7 +131,7 @@ func (s *Service) liveConductors(ctx context.Context) (conductors, error) {
 		return conductors{}, err
 	}
 	now := s.now()
-	alive := all[:0]
+	alive := make([]metal.Conductor, 0, len(all))
 	for _, c := range all {
 		if c.Alive(now, s.config.Conductor.HeartbeatTimeout) {
 			alive = append(alive, c)

@@ -31,7 +31,7 @@ func (s *Service) answerNode(c *call, status int, n *metal.Node, fields view) er
 	if err != nil {
 		return err
 	}
-	return c.json(status, appendNode(make([]byte, 0, 4096), n, fields, e))
+	return c.send(status, func(b []byte) []byte { return appendNode(b, n, fields, e) })
 }
 
 // getStates shows the states of a node alone.

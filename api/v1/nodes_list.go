@@ -109,17 +109,18 @@ func (s *Service) answerNodes(c *call, collection string, fields view, names []s
 	if q.InstanceUUID != nil {
 		limit.Limit = 0 // one node at most has the instance: there is no next page
 	}
-	b := append(make([]byte, 0, 256+len(list)*48*len(fields)), `{"nodes":[`...)
-	last := ""
-	for i := range list {
-		if i > 0 {
-			b = append(b, ',')
+	return c.send(http.StatusOK, func(b []byte) []byte {
+		b = append(b, `{"nodes":[`...)
+		last := ""
+		for i := range list {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendNode(b, &list[i], fields, e)
+			last = list[i].UUID
 		}
-		b = appendNode(b, &list[i], fields, e)
-		last = list[i].UUID
-	}
-	b = append(b, ']')
-	return c.json(http.StatusOK, appendNext(b, c, collection, limit, len(list), last, names))
+		return appendNext(append(b, ']'), c, collection, limit, len(list), last, names)
+	})
 }
 
 // findNodes reads one page. The conductor of a node is no column: with that

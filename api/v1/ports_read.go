@@ -146,16 +146,18 @@ func (s *Service) answerPorts(c *call, collection string, q store.PortQuery, fie
 		return err
 	}
 	e := c.encoding()
-	b := append(make([]byte, 0, 256+len(list)*48*len(fields)), `{"ports":[`...)
-	last := ""
-	for i := range list {
-		if i > 0 {
-			b = append(b, ',')
+	return c.send(http.StatusOK, func(b []byte) []byte {
+		b = append(b, `{"ports":[`...)
+		last := ""
+		for i := range list {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendPort(b, &list[i], fields, e)
+			last = list[i].UUID
 		}
-		b = appendPort(b, &list[i], fields, e)
-		last = list[i].UUID
-	}
-	return c.json(http.StatusOK, appendNext(append(b, ']'), c, collection, q.Page, len(list), last, names))
+		return appendNext(append(b, ']'), c, collection, q.Page, len(list), last, names)
+	})
 }
 
 func (s *Service) getPort(c *call) error {
@@ -193,5 +195,6 @@ func (s *Service) port(c *call) (metal.Port, error) {
 }
 
 func (s *Service) answerPort(c *call, status int, p *metal.Port, fields view) error {
-	return c.json(status, appendPort(make([]byte, 0, 1024), p, fields, c.encoding()))
+	e := c.encoding()
+	return c.send(status, func(b []byte) []byte { return appendPort(b, p, fields, e) })
 }

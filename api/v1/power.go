@@ -113,7 +113,7 @@ func (s *Service) openPower(ctx context.Context, tx *store.Tx, c *call, n *metal
 func (s *Service) open(ctx context.Context, tx *store.Tx, c *call, n *metal.Node, op metal.OperationRecord) error {
 	op.ID, op.NodeUUID = newUUID(), n.UUID
 	op.RequestID = c.Response().Header().Get(headerRequestID)
-	if who := identity(c.Context); who.User != "" {
+	if who := c.rights.who; who.User != "" {
 		op.User = &who.User
 	}
 	if op.Args == "" {

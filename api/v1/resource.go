@@ -65,7 +65,8 @@ func (r *resource[T]) answer(c *call, status int, v *T) error {
 }
 
 func (r *resource[T]) answerIn(c *call, status int, v *T, fields view) error {
-	return c.json(status, r.append(make([]byte, 0, 1024), v, fields, c.encoding()))
+	e := c.encoding()
+	return c.send(status, func(b []byte) []byte { return r.append(b, v, fields, e) })
 }
 
 // created answers a create.
@@ -141,16 +142,18 @@ func (r *resource[T]) list(s *Service, c *call, collection string, detailed bool
 // answerList writes a page.
 func (r *resource[T]) answerList(c *call, l list, page []T) error {
 	e := c.encoding()
-	b := append(make([]byte, 0, 256+len(page)*48*len(l.fields)), `{"`+r.key+`":[`...)
-	last := ""
-	for i := range page {
-		if i > 0 {
-			b = append(b, ',')
+	return c.send(http.StatusOK, func(b []byte) []byte {
+		b = append(b, `{"`+r.key+`":[`...)
+		last := ""
+		for i := range page {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = r.append(b, &page[i], l.fields, e)
+			last = r.uuid(&page[i])
 		}
-		b = r.append(b, &page[i], l.fields, e)
-		last = r.uuid(&page[i])
-	}
-	return c.json(http.StatusOK, appendNext(append(b, ']'), c, l.collection, l.page, len(page), last, l.names))
+		return appendNext(append(b, ']'), c, l.collection, l.page, len(page), last, l.names)
+	})
 }
 
 // read stores every member of a create's body in v; unknown and missing ones
@@ -251,7 +254,7 @@ func updates(ops []patchOp, root string) bool {
 // path lost.
 func withSuffix[T any](c *call, ident string, find func(ctx context.Context, ident string) (T, error)) (T, error) {
 	v, err := find(c.Request().Context(), ident)
-	if cut, _ := c.Get(keySuffix).(bool); !cut || metal.ReasonOf(err) != metal.NotFound {
+	if !arrivalOf(c).suffixCut || metal.ReasonOf(err) != metal.NotFound {
 		return v, err
 	}
 	if w, again := find(c.Request().Context(), ident+".json"); again == nil {

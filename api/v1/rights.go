@@ -3,8 +3,6 @@ package v1
 import (
 	"net/http"
 
-	"github.com/labstack/echo/v4"
-
 	"ferrule/api/auth"
 	"ferrule/api/policy"
 	"ferrule/metal"
@@ -27,8 +25,8 @@ type rights struct {
 	any       bool          // whether there was one
 }
 
-func (s *Service) rightsOf(c echo.Context, op *openapi.Operation) *rights {
-	r := &rights{policy: s.policy, who: identity(c), enforced: s.config.Default.AuthStrategy == "keystone", public: op.Public}
+func (s *Service) rightsOf(who *auth.Identity, op *openapi.Operation) *rights {
+	r := &rights{policy: s.policy, who: who, enforced: s.config.Default.AuthStrategy == "keystone", public: op.Public}
 	if s.config.Default.RBACServiceRoleElevatedAccess {
 		r.elevated = s.config.Default.RBACServiceProjectName
 	}

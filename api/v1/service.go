@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -61,6 +63,7 @@ type Service struct {
 	log       *slog.Logger
 	clock     func() time.Time
 	refused   refusals
+	buffers   sync.Pool // of *[]byte, for answers
 }
 
 // New makes the service.
@@ -90,6 +93,7 @@ type call struct {
 	query   *query
 	raw     []byte // body
 	rights  *rights
+	buffers *sync.Pool
 }
 
 type handler func(c *call) error
@@ -142,7 +146,8 @@ func echoPath(path string) string {
 // serve wraps a handler with what all operations share.
 func (s *Service) serve(op *openapi.Operation, h handler) echo.HandlerFunc {
 	return func(ec echo.Context) error {
-		c := &call{Context: ec, op: op, version: requestVersion(ec), base: s.publicURL(ec.Request()), raw: requestBody(ec)}
+		a := arrivalOf(ec)
+		c := &call{Context: ec, op: op, version: a.version, base: s.publicURL(ec.Request()), raw: a.body, buffers: &s.buffers}
 		if err := c.checkAccept(); err != nil {
 			return err
 		}
@@ -157,7 +162,7 @@ func (s *Service) serve(op *openapi.Operation, h handler) echo.HandlerFunc {
 			return err
 		}
 		c.query = q
-		c.rights = s.rightsOf(ec, op)
+		c.rights = s.rightsOf(a.who, op)
 		if op.About == openapi.AboutRequest {
 			if err := c.rights.authorize(op.Policies[0], nil); err != nil {
 				return err
@@ -264,9 +269,23 @@ func (c *call) parseArguments() (*query, error) {
 	return parseQuery(c.op, c.version, raw)
 }
 
-// json writes an answer that is JSON already.
+// json writes an answer that is JSON already. With its length told, net/http
+// need not send it in chunks.
 func (c *call) json(status int, body []byte) error {
+	c.Response().Header().Set(echo.HeaderContentLength, strconv.Itoa(len(body)))
 	return c.Blob(status, "application/json", body)
+}
+
+// send writes an answer that fill appends to a buffer which others have used
+// and will use: those of lists are large.
+func (c *call) send(status int, fill func(b []byte) []byte) error {
+	buffer, ok := c.buffers.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
+	}
+	defer c.buffers.Put(buffer)
+	*buffer = fill((*buffer)[:0])
+	return c.json(status, *buffer)
 }
 
 // empty writes an answer without body.

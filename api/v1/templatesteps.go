@@ -32,7 +32,7 @@ func stepsProperty[T any](form stepForm, at func(v *T) *metal.JSON) property[T] 
 			steps := stepList(*at(v))
 			for _, item := range steps {
 				if step, ok := item.(map[string]any); ok {
-					step["args"] = maskValue("", step["args"])
+					step["args"] = masked(step["args"])
 				}
 			}
 			return append(b, metal.ToJSON(steps)...)

@@ -95,9 +95,7 @@ func (c *call) vendorCall() (metal.VendorCallArgs, error) {
 
 // withoutSecrets is the call as it may be stored until it is carried out.
 func withoutSecrets(args metal.VendorCallArgs) metal.VendorCallArgs {
-	kept := metal.ToJSON(args.Arguments).Object()
-	maskObject(kept)
-	args.Arguments = kept
+	args.Arguments = masked(args.Arguments).Object()
 	return args
 }
 

@@ -114,7 +114,7 @@ func (v *verb) lend() {
 	case "instance":
 		project = n.InstanceInfo.Text("project_id")
 	case "request":
-		project = identity(v.call.Context).ProjectID
+		project = v.call.rights.who.ProjectID
 	}
 	if project == "" || n.Lessee != nil {
 		return
