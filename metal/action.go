@@ -34,7 +34,7 @@ type AttachMediaArgs struct {
 }
 
 // MediaDevices are the kinds of virtual media, by Ironic's names.
-func MediaDevices() []string { return []string{"cdrom", "disk", "floppy"} }
+func MediaDevices() []string { return []string{"disk", "cdrom", "floppy"} }
 
 // managementOperations are the operations of each management interface beyond
 // the boot device, and Ironic's name of each.

@@ -144,11 +144,11 @@ func (g *genericCheck) String() string { return g.kind + ":" + g.match }
 // will do.
 func lookUp(v any, path []string, value string) (bool, error) {
 	if len(path) == 0 {
-		return text(v) == value, nil
+		return Text(v) == value, nil
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return false, fmt.Errorf("the credentials have nothing called %q inside %s", path[0], text(v))
+		return false, fmt.Errorf("the credentials have nothing called %q inside %s", path[0], Text(v))
 	}
 	next, ok := object[path[0]]
 	if !ok {

@@ -86,7 +86,7 @@ func number(s string) (string, bool) {
 		if negative {
 			f = -f
 		}
-		return text(f), true
+		return Text(f), true
 	}
 	return "", false
 }

@@ -118,5 +118,5 @@ func (p *piece) fill(e *evaluation) (filled string, found bool, err error) {
 	if p.repr {
 		return string(appendRepr(nil, v)), true, nil
 	}
-	return text(v), true, nil
+	return Text(v), true, nil
 }

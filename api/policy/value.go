@@ -12,13 +12,16 @@ import (
 // objects by name.
 type Values map[string]any
 
-// text is a value as Python's str() writes it: rules compare texts.
-func text(v any) string {
+// Text is a value as Python's str() writes it: rules compare texts.
+func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
 	return string(appendRepr(nil, v))
 }
+
+// Repr is a value as Python's repr() writes it.
+func Repr(v any) string { return string(appendRepr(nil, v)) }
 
 // appendRepr appends a value as Python's repr() writes it.
 func appendRepr(b []byte, v any) []byte {

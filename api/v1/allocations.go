@@ -15,7 +15,7 @@ import (
 // allocations is the resource of allocations (Ironic:
 // controllers/v1/allocation).
 var allocations = newResource(resource[metal.Allocation]{
-	registry: openapi.AllocationFields, noun: "allocation", path: "allocations", key: "allocations",
+	registry: openapi.AllocationFields, noun: "allocation", newer: true, path: "allocations", key: "allocations",
 	uuid: allocationUUID, unknown: true,
 	fields: map[string]property[metal.Allocation]{
 		"uuid":            uuidProperty(func(a *metal.Allocation) *string { return &a.UUID }),
@@ -42,13 +42,16 @@ func candidatesProperty() property[metal.Allocation] {
 		set: func(a *metal.Allocation, value any) error {
 			items, ok := value.([]any)
 			if !ok && value != nil {
-				return wrongType("candidate_nodes", "a list or null")
+				return wrongType(value, "array", "null")
 			}
 			a.CandidateNodes = nil
 			for _, item := range items {
 				ident, ok := item.(string)
-				if !ok || !isIdent(ident) {
-					return badRequest("Schema error for candidate_nodes: %v is neither a UUID nor a name", item)
+				if !ok {
+					return noAlternative(item, wrongType(item, "string"))
+				}
+				if !isIdent(ident) {
+					return noAlternative(item, violates("%s is not a 'uuid'", shown(item)))
 				}
 				a.CandidateNodes = append(a.CandidateNodes, ident)
 			}
@@ -63,7 +66,7 @@ func allocationTraits() property[metal.Allocation] {
 		set: func(a *metal.Allocation, value any) (err error) {
 			a.Traits = nil
 			if value != nil {
-				a.Traits, err = traitList("traits", value)
+				a.Traits, err = traitList(value, "array", "null")
 			}
 			return err
 		},
@@ -144,9 +147,9 @@ func (s *Service) updateAllocation(c *call) error {
 	for _, op := range ops {
 		switch v := op.Value.(type) {
 		case []any:
-			return wrongType("value", "a string, object, null, integer or boolean")
+			return wrongType(v, "string", "object", "null", "integer", "boolean")
 		case interface{ Float64() (float64, error) }:
-			if _, err := wholeNumber("value", v); err != nil {
+			if _, err := wholeNumber(v); err != nil {
 				return err
 			}
 		}
@@ -155,10 +158,12 @@ func (s *Service) updateAllocation(c *call) error {
 		if a, err = tx.Allocation(ctx, a.UUID); err != nil {
 			return err
 		}
-		if err := allocations.patch(&a, ops); err != nil {
-			return err
+		for _, name := range patchValues(ops, "/name") {
+			if text, ok := name.(string); truthy(name) && (!ok || !isLogicalName(text)) {
+				return badRequest("Cannot update allocation with invalid name '%s'", policy.Text(name))
+			}
 		}
-		if err := checkLogicalName("allocation", a.Name); err != nil {
+		if err := allocations.patch(&a, ops); err != nil {
 			return err
 		}
 		return tx.UpdateAllocation(ctx, &a)

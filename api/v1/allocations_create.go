@@ -43,10 +43,10 @@ func (s *Service) createAllocation(c *call) error {
 // newAllocation is the allocation that the body describes.
 func (s *Service) newAllocation(c *call, body map[string]any) (*metal.Allocation, error) {
 	if c.version < 58 && has(body, "node") {
-		return nil, badRequest("Schema error for allocation: Additional properties are not allowed (\"node\" was unexpected)")
+		return nil, unexpected("node")
 	}
 	if _, ok := body["node"].(string); !ok && body["node"] != nil {
-		return nil, wrongType("node", "a string or null")
+		return nil, wrongType(body["node"], "string", "null")
 	}
 	a := &metal.Allocation{}
 	if err := allocations.read(a, body); err != nil {
@@ -58,7 +58,7 @@ func (s *Service) newAllocation(c *call, body map[string]any) (*metal.Allocation
 	if err := c.rights.takeAllocation(a); err != nil {
 		return nil, err
 	}
-	return a, checkLogicalName("allocation", a.Name)
+	return a, checkLogicalName("create allocation", a.Name)
 }
 
 // takeAllocation decides whose an allocation is: that of the sender's project,

@@ -68,6 +68,10 @@ func asFault(err error) *fault {
 	if errors.As(err, &e) {
 		return &fault{Status: status.Of(e.Reason), Text: e.Text, Cause: err}
 	}
+	var refused *violation
+	if errors.As(err, &refused) {
+		return &fault{Status: http.StatusBadRequest, Text: refused.Error(), Cause: err}
+	}
 	var denied *policy.Denied
 	if errors.As(err, &denied) {
 		return &fault{Status: http.StatusForbidden, Text: denied.Error(), Cause: err}

@@ -70,25 +70,33 @@ func (s *Service) continueInspection(c *call) error {
 
 // checkInventory refuses data without a usable inventory.
 func checkInventory(data map[string]any) (map[string]any, error) {
+	inventory, err := usableInventory(data)
+	return inventory, schemaOf("data", err)
+}
+
+func usableInventory(data map[string]any) (map[string]any, error) {
 	inventory, ok := data["inventory"].(map[string]any)
 	if !ok {
-		return nil, badRequest("Schema error for data: 'inventory' is a required property")
+		return nil, missing("inventory")
 	}
 	interfaces, ok := inventory["interfaces"].([]any)
-	if !ok || len(interfaces) == 0 {
-		return nil, badRequest("Schema error for data: inventory has no interfaces")
+	switch {
+	case !ok:
+		return nil, missing("interfaces")
+	case len(interfaces) == 0:
+		return nil, empty(interfaces)
 	}
 	for _, item := range interfaces {
 		nic, _ := item.(map[string]any)
 		if _, ok := nic["mac_address"].(string); !ok {
-			return nil, badRequest("Schema error for data: 'mac_address' is a required property of an interface")
+			return nil, missing("mac_address")
 		}
 	}
 	for _, key := range []string{"bmc_address", "bmc_v6address"} {
-		switch inventory[key].(type) {
+		switch v := inventory[key].(type) {
 		case nil, string:
 		default:
-			return nil, badRequest("Schema error for data: %s is not a string", key)
+			return nil, wrongType(v, "string")
 		}
 	}
 	return inventory, nil

@@ -13,7 +13,7 @@ import (
 // inspectionRules is the resource of inspection rules (Ironic:
 // controllers/v1/inspection_rule).
 var inspectionRules = newResource(resource[metal.InspectionRule]{
-	registry: openapi.InspectionRuleFields, noun: "inspection rule", path: "inspection_rules", key: "inspection_rules",
+	registry: openapi.InspectionRuleFields, noun: "inspection rule", newer: true, path: "inspection_rules", key: "inspection_rules",
 	required: []string{"actions"}, listed: []string{"uuid", "priority", "phase", "description"}, unknown: true,
 	marker: func(string) bool { return true },
 	uuid:   ruleUUID,
@@ -43,7 +43,7 @@ const highestPriority = 9999
 func priorityProperty() property[metal.InspectionRule] {
 	p := integerProperty("priority", func(r *metal.InspectionRule) *int64 { return &r.Priority })
 	p.set = func(r *metal.InspectionRule, value any) error {
-		n, err := wholeNumber("priority", value)
+		n, err := wholeNumber(value)
 		if err == nil && (n < 0 || n > highestPriority) {
 			err = badRequest("Priority must be between 0 and %d for user-defined rules.", highestPriority)
 		}

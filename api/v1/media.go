@@ -54,22 +54,26 @@ func readAttachMedia(raw []byte) (metal.AttachMediaArgs, error) {
 		return args, err
 	}
 	texts := map[string]*string{"device_type": &args.Device, "image_url": &args.ImageURL, "image_download_source": &args.DownloadSource}
+	if err := onlyKnown(m, func(name string) bool { return texts[name] != nil }); err != nil {
+		return args, schemaOf("vmedia", err)
+	}
 	for key, v := range m {
-		field, known := texts[key]
 		text, isText := v.(string)
-		if !known || !isText {
-			return args, badRequest("Schema error for vmedia: %q is not known, or is no text", key)
+		if !isText {
+			return args, schemaOf("vmedia", wrongType(v, "string"))
 		}
-		*field = text
+		*texts[key] = text
 	}
-	if _, ok := m["image_url"]; !ok {
-		return args, badRequest("Schema error for vmedia: image_url is a required property")
+	for _, name := range []string{"device_type", "image_url"} {
+		if _, ok := m[name]; !ok {
+			return args, schemaOf("vmedia", missing(name))
+		}
 	}
-	if !slices.Contains(metal.MediaDevices(), args.Device) {
-		return args, badRequest("Schema error for vmedia: device_type is one of %s", strings.Join(metal.MediaDevices(), ", "))
+	if devices := metal.MediaDevices(); !slices.Contains(devices, args.Device) {
+		return args, schemaOf("vmedia", notOneOf(args.Device, devices))
 	}
-	if !slices.Contains([]string{"http", "local", "swift"}, args.DownloadSource) {
-		return args, badRequest("Schema error for vmedia: image_download_source is one of http, local, swift")
+	if sources := []string{"http", "local", "swift"}; !slices.Contains(sources, args.DownloadSource) {
+		return args, schemaOf("vmedia", notOneOf(args.DownloadSource, sources))
 	}
 	scheme, _, found := strings.Cut(args.ImageURL, ":")
 	if !found || !slices.Contains(mediaSchemes, strings.ToLower(scheme)) {

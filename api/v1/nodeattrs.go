@@ -36,7 +36,7 @@ func makeNodeAttributes() map[string]attribute {
 			set: func(n *metal.Node, v any) error {
 				s, ok := v.(string)
 				if !ok {
-					return wrongType("driver", "a string")
+					return wrongType(v, "string")
 				}
 				n.Driver = s
 				return nil
@@ -78,26 +78,22 @@ func makeNodeAttributes() map[string]attribute {
 	return all
 }
 
-func wrongType(name, want string) error {
-	return badRequest("Schema error: %s is not %s.", name, want)
-}
-
-func optionalText(name string, limit int, v any) (*string, error) {
+func optionalText(limit int, v any) (*string, error) {
 	if v == nil {
 		return nil, nil
 	}
 	s, ok := v.(string)
 	if !ok {
-		return nil, wrongType(name, "a string or null")
+		return nil, wrongType(v, "string", "null")
 	}
 	if limit > 0 && utf8.RuneCountInString(s) > limit {
-		return nil, badRequest("Schema error: %s is longer than %d characters.", name, limit)
+		return nil, tooLong(s)
 	}
 	return &s, nil
 }
 
 func optionalUUID(name string, v any) (*string, error) {
-	s, err := optionalText(name, 0, v)
+	s, err := optionalText(0, v)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -118,21 +114,21 @@ func optionalBool(name string, v any) (*bool, error) {
 		if b, ok := parseBool(t); ok {
 			return &b, nil
 		}
-		return nil, badRequest("Invalid %s: Unrecognized value '%s'.", name, t)
+		return nil, badRequest("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, t)
 	}
-	return nil, wrongType(name, "a boolean")
+	return nil, wrongType(v, "string", "boolean", "null")
 }
 
 func textAttribute(name string, limit int, field func(n *metal.Node) **string) attribute {
 	return attribute{
 		get: func(n *metal.Node) any { return textOrNil(*field(n)) },
 		set: func(n *metal.Node, v any) error {
-			s, err := optionalText(name, limit, v)
+			s, err := optionalText(limit, v)
 			if err != nil {
 				return err
 			}
 			if name == "instance_name" && s != nil && *s == "" {
-				return badRequest("Schema error: %s is too short.", name)
+				return empty(*s)
 			}
 			*field(n) = s
 			return nil
@@ -195,7 +191,7 @@ func objectAttribute(name string, field func(n *metal.Node) *metal.JSON) attribu
 			case map[string]any:
 				*field(n) = metal.ToJSON(t)
 			default:
-				return wrongType(name, "an object or null")
+				return wrongType(v, "object", "null")
 			}
 			return nil
 		},
@@ -205,11 +201,10 @@ func objectAttribute(name string, field func(n *metal.Node) *metal.JSON) attribu
 // interfaceAttribute leaves an interface unset on null: the default is chosen
 // when the node's interfaces are resolved.
 func interfaceAttribute(t metal.InterfaceType) attribute {
-	name := string(t) + "_interface"
 	return attribute{
 		get: func(n *metal.Node) any { return n.Interface(t) },
 		set: func(n *metal.Node, v any) error {
-			s, err := optionalText(name, 255, v)
+			s, err := optionalText(255, v)
 			if err != nil {
 				return err
 			}
@@ -227,7 +222,7 @@ func interfaceAttribute(t metal.InterfaceType) attribute {
 
 // setConductorGroup stores the group in lower case; null means no group.
 func setConductorGroup(n *metal.Node, v any) error {
-	s, err := optionalText("conductor_group", 255, v)
+	s, err := optionalText(255, v)
 	if err != nil {
 		return err
 	}

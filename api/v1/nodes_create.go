@@ -64,10 +64,10 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 		n.ProvisionState = metal.Available
 	}
 	if err := setAll(n, openapi.NodeFields, body); err != nil {
-		return nil, err
+		return nil, schemaOf("node", err)
 	}
 	if _, ok := body["driver"]; !ok {
-		return nil, badRequest("Schema error for node: 'driver' is a required property")
+		return nil, schemaOf("node", missing("driver"))
 	}
 	if data, ok := body["network_data"].(map[string]any); ok && len(data) > 0 {
 		if err := checkNetworkData(data); err != nil {
@@ -88,7 +88,7 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 		n.UUID = newUUID()
 	}
 	if n.Name != nil {
-		if err := checkNodeName(c.version, *n.Name); err != nil {
+		if err := checkNodeName("Cannot create node with", c.version, *n.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -113,10 +113,8 @@ func (s *Service) fillDefaults(n *metal.Node) {
 
 // setAll stores every member of the body; unknown ones are refused first.
 func setAll(n *metal.Node, r *openapi.Resource, body map[string]any) error {
-	for name := range body {
-		if f, _, ok := r.Field(name); !ok || !f.Create {
-			return badRequest("Schema error for node: Additional properties are not allowed (%q was unexpected)", name)
-		}
+	if err := onlyKnown(body, creatable(r)); err != nil {
+		return err
 	}
 	for _, f := range r.Fields {
 		v, given := body[f.Name]
@@ -124,7 +122,7 @@ func setAll(n *metal.Node, r *openapi.Resource, body map[string]any) error {
 			continue
 		}
 		if v == nil && f.Name == "maintenance" {
-			return badRequest("Schema error for node: maintenance is not a boolean.")
+			return wrongType(v, "string", "boolean")
 		}
 		if err := setAttribute(n, f.Name, v); err != nil {
 			return err
@@ -149,12 +147,14 @@ func rejectNewer(r *openapi.Resource, v openapi.Version, body map[string]any) er
 // reservedNames cannot be a node's name (Ironic: get_controller_reserved_names).
 var reservedNames = []string{"maintenance", "management", "states", "vendor_passthru", "detail", "validate"}
 
-func checkNodeName(v openapi.Version, name string) error {
+// checkNodeName refuses a name that a node cannot have; refusal begins what is
+// said of it.
+func checkNodeName(refusal string, v openapi.Version, name string) error {
 	switch {
 	case v < 5:
 		return notAcceptable()
 	case !isNodeName(name, v) || isUUIDLike(name):
-		return badRequest("Cannot use the invalid node name '%s'", name)
+		return badRequest("%s invalid name '%s'", refusal, name)
 	case slices.Contains(reservedNames, name):
 		return badRequest("The word %q is reserved and can not be used as a node name. Reserved words are: %s.",
 			name, strings.Join(reservedNames, ", "))

@@ -2,10 +2,12 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
+	"ferrule/api/policy"
 	"ferrule/metal"
 	"ferrule/openapi"
 	"ferrule/store"
@@ -101,11 +103,12 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 		return err
 	}
 	for _, v := range patchValues(u.ops, "/name") {
+		refusal := fmt.Sprintf("Node %s: Cannot change name to", u.call.Param("node"))
 		name, ok := v.(string)
 		if !ok {
-			return badRequest("Node %s: Cannot change name to invalid name", n.UUID)
+			return badRequest("%s invalid name '%s'", refusal, policy.Text(v))
 		}
-		if err := checkNodeName(u.call.version, name); err != nil {
+		if err := checkNodeName(refusal, u.call.version, name); err != nil {
 			return err
 		}
 	}
@@ -177,7 +180,7 @@ func (u *nodeUpdate) apply(n *metal.Node) error {
 			continue
 		}
 		if err := setAttribute(n, f.Name, doc[f.Name]); err != nil {
-			return err
+			return schemaOf("patch", err)
 		}
 	}
 	if touches(u.ops, "network_data") && !n.NetworkData.Empty() {
@@ -186,7 +189,7 @@ func (u *nodeUpdate) apply(n *metal.Node) error {
 		}
 	}
 	if n.Driver == "" {
-		return badRequest("Schema error for patch: 'driver' is a required property")
+		return schemaOf("patch", missing("driver"))
 	}
 	if touches(u.ops, "instance_info") && (n.InstanceName == nil || *n.InstanceName == "") {
 		if display := n.InstanceInfo.Text("display_name"); display != "" && u.before.InstanceInfo != n.InstanceInfo {

@@ -2,11 +2,13 @@ package v1
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"ferrule/api/policy"
 	"ferrule/metal"
 	"ferrule/openapi"
 )
@@ -31,12 +33,32 @@ var (
 	freePath    = regexp.MustCompile(`(?s)^/.+$`)
 )
 
+// ironicPath is the pattern of paths that Ironic's refusals show.
+const ironicPath = `^(/[\w-]+)+$`
+
+var patchVerbs = []string{"add", "replace", "remove"}
+
+// fails is an operation that cannot be applied, in the words of the library
+// that Ironic asks (Ironic: api_utils.apply_jsonpatch, exception.PatchError).
+func (op patchOp) fails(format string, args ...any) error {
+	shownOp := map[string]any{"op": op.Op, "path": op.Path}
+	if op.HasValue {
+		shownOp["value"] = cloneValue(op.Value)
+		for _, key := range append([]string{op.Root}, op.Sub...) {
+			shownOp["value"] = maskValue(key, shownOp["value"])
+		}
+	}
+	return badRequest("Couldn't apply patch '%s'. Reason: %s", policy.Repr(shownOp), fmt.Sprintf(format, args...))
+}
+
 // parsePatch reads a patch and checks what Ironic's schema checks.
 func parsePatch(raw []byte, version openapi.Version) ([]patchOp, error) {
+	path := patchPath
 	if version >= 98 {
-		return parseOps(raw, escapedPath)
+		path = escapedPath
 	}
-	return parseOps(raw, patchPath)
+	ops, err := parseOps(raw, path)
+	return ops, schemaOf("patch", err)
 }
 
 // parseFreePatch reads a patch whose paths may hold anything.
@@ -49,7 +71,7 @@ func parseOps(raw []byte, path *regexp.Regexp) ([]patchOp, error) {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		return nil, badRequest("Schema error for patch: the body is not an array of operations.")
+		return nil, wrongType(v, "array")
 	}
 	ops := make([]patchOp, 0, len(items))
 	for _, item := range items {
@@ -65,30 +87,36 @@ func parseOps(raw []byte, path *regexp.Regexp) ([]patchOp, error) {
 func parseOp(item any, pattern *regexp.Regexp) (patchOp, error) {
 	m, ok := item.(map[string]any)
 	if !ok {
-		return patchOp{}, badRequest("Schema error for patch: an operation is not an object.")
+		return patchOp{}, wrongType(item, "object")
 	}
-	for k := range m {
-		if k != "op" && k != "path" && k != "value" {
-			return patchOp{}, badRequest("Schema error for patch: unexpected key %q in an operation.", k)
+	if err := onlyKnown(m, among("op", "path", "value")); err != nil {
+		return patchOp{}, err
+	}
+	for _, name := range []string{"op", "path"} {
+		if !has(m, name) {
+			return patchOp{}, missing(name)
 		}
 	}
 	op, _ := m["op"].(string)
-	if op != "add" && op != "replace" && op != "remove" {
-		return patchOp{}, badRequest("Schema error for patch: op must be one of add, replace, remove.")
+	if !slices.Contains(patchVerbs, op) {
+		return patchOp{}, notOneOf(m["op"], patchVerbs)
 	}
 	path, ok := m["path"].(string)
-	if !ok || !pattern.MatchString(path) {
-		return patchOp{}, badRequest("Schema error for patch: path %q is not valid.", path)
+	if !ok {
+		return patchOp{}, wrongType(m["path"], "string")
+	}
+	if !pattern.MatchString(path) {
+		return patchOp{}, noMatch(path, ironicPath)
 	}
 	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		segments[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
 	}
-	value, has := m["value"]
-	if op != "remove" && !has {
-		return patchOp{}, badRequest("Couldn't apply patch: the operation %s %s has no value.", op, path)
+	value, given := m["value"]
+	if op != "remove" && !given {
+		return patchOp{}, patchOp{Op: op, Path: path}.fails("The operation does not contain a 'value' member")
 	}
-	return patchOp{Op: op, Path: path, Root: segments[0], Sub: segments[1:], Value: value, HasValue: has}, nil
+	return patchOp{Op: op, Path: path, Root: segments[0], Sub: segments[1:], Value: value, HasValue: given}, nil
 }
 
 // checkRoots refuses operations on what the resource does not let change.
@@ -100,6 +128,14 @@ func checkRoots(ops []patchOp, r *openapi.Resource) error {
 		}
 	}
 	return nil
+}
+
+// creatable tests for the fields that a create may set.
+func creatable(r *openapi.Resource) func(name string) bool {
+	return func(name string) bool {
+		f, _, ok := r.Field(name)
+		return ok && f.Create
+	}
 }
 
 func patchable(r *openapi.Resource) []string {
@@ -153,15 +189,12 @@ func applyOp(doc map[string]any, op patchOp) error {
 		}
 		return nil
 	}
-	fail := func(why string) error {
-		return badRequest("Couldn't apply patch %s %s. Reason: %s", op.Op, op.Path, why)
-	}
 	var parent any = doc
 	keys := append([]string{op.Root}, op.Sub...)
 	for _, key := range keys[:len(keys)-1] {
 		next, ok := member(parent, key)
 		if !ok {
-			return fail("member " + strconv.Quote(key) + " not found")
+			return op.notFound(parent, key)
 		}
 		parent = next
 	}
@@ -169,7 +202,7 @@ func applyOp(doc map[string]any, op patchOp) error {
 	switch p := parent.(type) {
 	case map[string]any:
 		if _, exists := p[last]; !exists && op.Op != "add" {
-			return fail("can't " + op.Op + " a non-existent object " + strconv.Quote(last))
+			return op.fails("can't %s a non-existent object %s", op.Op, shown(last))
 		}
 		if op.Op == "remove" {
 			delete(p, last)
@@ -180,11 +213,46 @@ func applyOp(doc map[string]any, op patchOp) error {
 	case []any:
 		list, why := applyToList(p, op, last)
 		if why != "" {
-			return fail(why)
+			return op.fails("%s", why)
 		}
 		return setMember(doc, keys[:len(keys)-1], list)
 	}
-	return fail("the parent is neither an object nor a list")
+	return op.notFound(parent, last)
+}
+
+// notFound says why there is nothing of this name in parent.
+func (op patchOp) notFound(parent any, key string) error {
+	switch parent.(type) {
+	case map[string]any:
+		return op.fails("member %s not found in %s", shown(key), shown(parent))
+	case []any:
+		if !isIndex(key) {
+			return op.fails("%s is not a valid sequence index", shown(key))
+		}
+		return op.fails("index %s is out of bounds", shown(key))
+	}
+	return op.fails("Cannot apply token %s to non-container type <class '%s'>", shown(key), className(parent))
+}
+
+func isIndex(key string) bool {
+	index, err := strconv.Atoi(key)
+	return err == nil && index >= 0
+}
+
+// className is what Python calls the type of a value that holds no others.
+func className(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case json.Number:
+		if _, err := v.Int64(); err == nil {
+			return "int"
+		}
+		return "float"
+	}
+	return "str"
 }
 
 func applyToList(list []any, op patchOp, key string) (out []any, why string) {
@@ -194,9 +262,13 @@ func applyToList(list []any, op patchOp, key string) (out []any, why string) {
 	}
 	switch {
 	case err != nil || index < 0:
-		return nil, "not a list index: " + strconv.Quote(key)
-	case op.Op == "add" && index > len(list), op.Op != "add" && index >= len(list):
-		return nil, "list index out of range"
+		return nil, shown(key) + " is not a valid sequence index"
+	case op.Op == "add" && index > len(list):
+		return nil, "can't insert outside of list"
+	case op.Op == "replace" && index >= len(list):
+		return nil, "can't replace outside of list"
+	case op.Op == "remove" && index >= len(list):
+		return nil, "can't remove a non-existent object " + shown(key)
 	case op.Op == "add":
 		// In place: the document is the patch's own copy, and may be patched often.
 		return slices.Insert(list, index, cloneValue(op.Value)), ""

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"ferrule/metal"
@@ -21,7 +22,7 @@ var portAttributes = map[string]portAttribute{
 		set: func(p *metal.Port, v any) error {
 			text, ok := v.(string)
 			if !ok {
-				return wrongType("address", "a string")
+				return wrongType(v, "string")
 			}
 			mac, ok := normalMAC(text)
 			if !ok {
@@ -36,7 +37,7 @@ var portAttributes = map[string]portAttribute{
 		set: func(p *metal.Port, v any) error {
 			text, ok := v.(string)
 			if !ok {
-				return wrongType("node_uuid", "a string")
+				return wrongType(v, "string")
 			}
 			if !isUUIDLike(text) {
 				return badRequest("Expected UUID for node_uuid: %s", text)
@@ -74,7 +75,7 @@ var portAttributes = map[string]portAttribute{
 		set: func(p *metal.Port, v any) error {
 			b, ok := v.(bool)
 			if !ok {
-				return wrongType("available_for_dynamic_portgroup", "a boolean")
+				return wrongType(v, "boolean")
 			}
 			p.AvailableForDynamicPortgroup = b
 			return nil
@@ -82,36 +83,36 @@ var portAttributes = map[string]portAttribute{
 	},
 	"extra": {
 		get: func(p *metal.Port) any { return p.Extra.Object() },
-		set: func(p *metal.Port, v any) (err error) { p.Extra, err = optionalObject("extra", v); return err },
+		set: func(p *metal.Port, v any) (err error) { p.Extra, err = optionalObject(v); return err },
 	},
 	"local_link_connection": {
 		get: func(p *metal.Port) any { return p.LocalLinkConnection.Object() },
 		set: func(p *metal.Port, v any) error {
-			link, err := optionalObject("local_link_connection", v)
+			link, err := optionalObject(v)
 			if err != nil {
 				return err
 			}
 			p.LocalLinkConnection, err = normalLink(link)
-			return err
+			return schemaOf("local_link_connection", err)
 		},
 	},
 }
 
-func optionalObject(name string, v any) (metal.JSON, error) {
+func optionalObject(v any) (metal.JSON, error) {
 	switch t := v.(type) {
 	case nil:
 		return metal.EmptyObject, nil
 	case map[string]any:
 		return metal.ToJSON(t), nil
 	}
-	return "", wrongType(name, "an object or null")
+	return "", wrongType(v, "object", "null")
 }
 
 func portText(name string, limit int, field func(p *metal.Port) **string) portAttribute {
 	return portAttribute{
 		get: func(p *metal.Port) any { return textOrNil(*field(p)) },
 		set: func(p *metal.Port, v any) error {
-			s, err := optionalText(name, limit, v)
+			s, err := optionalText(limit, v)
 			if err != nil {
 				return err
 			}
@@ -155,22 +156,25 @@ var linkKeys = map[string]bool{
 func normalLink(link metal.JSON) (metal.JSON, error) {
 	m := link.Object()
 	for k, v := range m {
-		if _, ok := v.(string); !ok || !linkKeys[k] {
-			return "", badRequest("Schema error for local_link_connection: %q is not a key of a link, or no string", k)
+		if _, ok := v.(string); !ok && linkKeys[k] {
+			return "", wrongType(v, "string")
 		}
 	}
+	if err := onlyKnown(m, func(name string) bool { return linkKeys[name] }); err != nil {
+		return "", err
+	}
 	network, _ := m["network_type"].(string)
-	if _, given := m["network_type"]; given && network != "managed" && network != "unmanaged" {
-		return "", badRequest("Schema error for local_link_connection: network_type is managed or unmanaged")
+	if kinds := []string{"managed", "unmanaged"}; has(m, "network_type") && !slices.Contains(kinds, network) {
+		return "", notOneOf(network, kinds)
 	}
 	if has(m, "vtep-logical-switch") != has(m, "vtep-physical-switch") {
-		return "", badRequest("Schema error for local_link_connection: the vtep keys go together")
+		return "", violates("%s has one vtep key without the other", shown(m))
 	}
 	switch {
 	case len(m) == 0, network == "unmanaged":
 	case has(m, "port_id", "switch_id"), has(m, "port_id", "hostname"), has(m, "port_id", "vtep-logical-switch", "vtep-physical-switch"):
 	default:
-		return "", badRequest("Schema error for local_link_connection: port_id and switch_id, or port_id and hostname, are needed")
+		return "", noAlternative(m, missing("port_id"))
 	}
 	if id, given := m["switch_id"].(string); given {
 		if _, ok := normalMAC(id); !ok && !datapathID.MatchString(id) {

@@ -155,7 +155,7 @@ func (s *Service) createPortgroup(c *call) error {
 	if c.version < 26 && (truthy(body["mode"]) || truthy(body["properties"])) {
 		return notAcceptable()
 	}
-	if err := checkLogicalName("portgroup", p.Name); err != nil {
+	if err := checkLogicalName("create portgroup", p.Name); err != nil {
 		return err
 	}
 	p.UUID = filledIn(p.UUID)
@@ -168,10 +168,11 @@ func (s *Service) createPortgroup(c *call) error {
 	return portgroups.created(c, p)
 }
 
-// checkLogicalName refuses a name that no path can hold; "" is none.
-func checkLogicalName(noun string, name *string) error {
+// checkLogicalName refuses to do something with a name that no path can hold; ""
+// is none.
+func checkLogicalName(doing string, name *string) error {
 	if name != nil && *name != "" && !isLogicalName(*name) {
-		return badRequest("Cannot use the invalid %s name '%s': a name is 1 to 255 of the characters A-Z a-z 0-9 - . _ ~", noun, *name)
+		return badRequest("Cannot %s with invalid name '%s'", doing, *name)
 	}
 	return nil
 }

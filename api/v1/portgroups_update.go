@@ -21,7 +21,7 @@ func (u *portgroupUpdate) run(ctx context.Context, p *metal.Portgroup) error {
 	if err := portgroups.patch(p, u.ops); err != nil {
 		return err
 	}
-	if err := checkLogicalName("portgroup", p.Name); err != nil {
+	if err := checkLogicalName("update portgroup "+p.UUID, p.Name); err != nil {
 		return err
 	}
 	n := u.node

@@ -18,7 +18,7 @@ func (s *Service) createPort(c *call) error {
 	}
 	p, err := newPort(body)
 	if err != nil {
-		return err
+		return schemaOf("port", err)
 	}
 	ident, _ := body["node_ident"].(string)
 	if ident != "" && c.version < 94 {
@@ -64,20 +64,21 @@ func newPort(body map[string]any) (*metal.Port, error) {
 		PXEEnabled: true, AvailableForDynamicPortgroup: true,
 		Extra: metal.EmptyObject, InternalInfo: metal.EmptyObject, LocalLinkConnection: metal.EmptyObject,
 	}
-	for name := range body {
-		if f, _, ok := openapi.PortFields.Field(name); !ok || !f.Create {
-			return nil, badRequest("Schema error for port: Additional properties are not allowed (%q was unexpected)", name)
-		}
+	if err := onlyKnown(body, creatable(openapi.PortFields)); err != nil {
+		return nil, err
 	}
 	if !has(body, "address") {
-		return nil, badRequest("Schema error for port: 'address' is a required property")
+		return nil, missing("address")
 	}
-	if has(body, "node_uuid") == has(body, "node_ident") {
-		return nil, badRequest("Schema error for port: exactly one of node_uuid and node_ident is needed")
+	switch uuid, ident := has(body, "node_uuid"), has(body, "node_ident"); {
+	case uuid && ident:
+		return nil, violates("%s is valid under each of {'required': ['node_uuid']}, {'required': ['node_ident']}", shown(body))
+	case !uuid && !ident:
+		return nil, noAlternative(body, missing("node_ident"))
 	}
 	if v, given := body["node_ident"]; given {
 		if _, ok := v.(string); !ok {
-			return nil, wrongType("node_ident", "a string")
+			return nil, wrongType(v, "string")
 		}
 	}
 	for _, f := range openapi.PortFields.Fields {
@@ -220,7 +221,7 @@ func (u *portUpdate) apply(p *metal.Port) error {
 			continue // a port always has a node: removing it does nothing
 		}
 		if err := portAttributes[f.Name].set(p, doc[f.Name]); err != nil {
-			return err
+			return schemaOf("patch", err)
 		}
 	}
 	return checkSmartNIC(p)

@@ -35,7 +35,7 @@ func nodeProperty[T any](at func(v *T) *string) property[T] {
 			}
 			s, ok := value.(string)
 			if !ok {
-				return wrongType("node_uuid", "a string")
+				return wrongType(value, "string")
 			}
 			if !isUUIDLike(s) {
 				return badRequest("Expected UUID for node_uuid: %s", s)
@@ -52,7 +52,7 @@ func textProperty[T any](name string, limit int, at func(v *T) **string) propert
 		show: func(b []byte, v *T, _ *encoding) []byte { return appendNullable(b, *at(v)) },
 		get:  func(v *T) any { return textOrNil(*at(v)) },
 		set: func(v *T, value any) error {
-			s, err := optionalText(name, limit, value)
+			s, err := optionalText(limit, value)
 			if err == nil {
 				*at(v) = s
 			}
@@ -69,7 +69,7 @@ func wordProperty[T any](name string, at func(v *T) *string) property[T] {
 		set: func(v *T, value any) error {
 			s, ok := value.(string)
 			if !ok {
-				return wrongType(name, "a string")
+				return wrongType(value, "string")
 			}
 			*at(v) = s
 			return nil
@@ -81,7 +81,7 @@ func wordProperty[T any](name string, at func(v *T) *string) property[T] {
 func macProperty[T any](name string, at func(v *T) **string) property[T] {
 	m := textProperty(name, 0, at)
 	m.set = func(v *T, value any) error {
-		s, err := optionalText(name, 0, value)
+		s, err := optionalText(0, value)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func objectProperty[T any](name string, at func(v *T) *metal.JSON) property[T] {
 		show: func(b []byte, v *T, _ *encoding) []byte { return appendObject(b, *at(v)) },
 		get:  func(v *T) any { return at(v).Object() },
 		set: func(v *T, value any) error {
-			o, err := optionalObject(name, value)
+			o, err := optionalObject(value)
 			if err == nil {
 				*at(v) = o
 			}

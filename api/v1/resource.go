@@ -15,6 +15,7 @@ import (
 type resource[T any] struct {
 	registry *openapi.Resource
 	noun     string                   // what texts call one
+	newer    bool                     // its schema is of Ironic's newer kind, whose errors do not say what they are about
 	path     string                   // of the collection, under /v1
 	key      string                   // of the array in a list
 	required []string                 // in the body of a create
@@ -159,14 +160,20 @@ func (r *resource[T]) answerList(c *call, l list, page []T) error {
 // read stores every member of a create's body in v; unknown and missing ones
 // are refused first.
 func (r *resource[T]) read(v *T, body map[string]any) error {
-	for name := range body {
-		if f, _, ok := r.registry.Field(name); !ok || !f.Create {
-			return badRequest("Schema error for %s: Additional properties are not allowed (%q was unexpected)", r.noun, name)
-		}
+	err := r.store(v, body)
+	if r.newer {
+		return err
+	}
+	return schemaOf(r.noun, err)
+}
+
+func (r *resource[T]) store(v *T, body map[string]any) error {
+	if err := onlyKnown(body, creatable(r.registry)); err != nil {
+		return err
 	}
 	for _, name := range r.required {
 		if !has(body, name) {
-			return badRequest("Schema error for %s: %q is a required property", r.noun, name)
+			return missing(name)
 		}
 	}
 	for _, f := range r.registry.Fields {
@@ -199,7 +206,7 @@ func (r *resource[T]) patch(v *T, ops []patchOp) error {
 			continue
 		}
 		if err := r.fields[f.Name].set(v, doc[f.Name]); err != nil {
-			return err
+			return schemaOf("patch", err)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,14 +33,17 @@ func rulesProperty(name string, known map[string]metal.RuleOp, at func(r *metal.
 // conditions.
 func readRuleOps(name string, known map[string]metal.RuleOp, value any) ([]any, error) {
 	items, ok := value.([]any)
-	if !ok || len(items) == 0 && name == "actions" {
-		return nil, badRequest("Schema error for inspection rule: %s is no list, or an empty one", name)
+	switch {
+	case !ok:
+		return nil, wrongType(value, "array")
+	case len(items) == 0 && name == "actions":
+		return nil, empty(value)
 	}
 	list := make([]any, len(items))
 	for i, item := range items {
 		given, ok := item.(map[string]any)
 		if !ok {
-			return nil, badRequest("Schema error for inspection rule: item %d of %s is not an object", i, name)
+			return nil, wrongType(item, "object")
 		}
 		op, err := readRuleOp(name, known, given)
 		if err != nil {
@@ -59,7 +63,7 @@ func readRuleOp(name string, known map[string]metal.RuleOp, given map[string]any
 	}
 	op, ok := known[plain]
 	if !ok {
-		return nil, badRequest("Schema error for inspection rule: %q is no operator of %s", word, name)
+		return nil, notOneOf(given["op"], slices.Sorted(maps.Keys(known)))
 	}
 	if err := checkRuleArgs(word, op, given["args"]); err != nil {
 		return nil, err
@@ -70,14 +74,14 @@ func readRuleOp(name string, known map[string]metal.RuleOp, given map[string]any
 	case []any, map[string]any:
 	default:
 		if looped {
-			return nil, badRequest("Schema error for inspection rule: the loop of %s is neither a list nor an object", word)
+			return nil, wrongType(loop, "array", "object")
 		}
 	}
 	multiple, named := given["multiple"]
 	if named && name == "conditions" {
 		how, _ := multiple.(string)
-		if !slices.Contains([]string{"any", "all", "first", "last"}, how) {
-			return nil, badRequest("Schema error for inspection rule: multiple of %s is one of any, all, first, last", word)
+		if ways := []string{"any", "all", "first", "last"}; !slices.Contains(ways, how) {
+			return nil, notOneOf(multiple, ways)
 		}
 	}
 	if truthy(loop) {

@@ -42,8 +42,15 @@ func runbookName() property[metal.Runbook] {
 	p := wordProperty("name", func(r *metal.Runbook) *string { return &r.Name })
 	p.set = func(r *metal.Runbook, value any) error {
 		name, ok := value.(string)
-		if !ok || !isLogicalName(name) {
-			return badRequest("Schema error for runbook: a name is 1 to 255 of the characters A-Z a-z 0-9 - . _ ~")
+		switch {
+		case !ok:
+			return wrongType(value, "string")
+		case name == "":
+			return empty(value)
+		case len(name) > 255:
+			return tooLong(value)
+		case !isLogicalName(name):
+			return noMatch(value, `^[A-Za-z0-9\-._~]+$`)
 		}
 		r.Name = name
 		return nil
@@ -57,7 +64,7 @@ func strictFlag[T any](name string, at func(v *T) *bool) property[T] {
 	p.set = func(v *T, value any) error {
 		flag, ok := value.(bool)
 		if !ok && value != nil {
-			return wrongType(name, "a boolean or null")
+			return wrongType(value, "boolean", "null")
 		}
 		*at(v) = flag
 		return nil
@@ -125,10 +132,12 @@ func (s *Service) createRunbook(c *call) error {
 	}
 	if c.version < runbookSince {
 		if has(body, "description") {
-			return badRequest("Schema error for runbook: Additional properties are not allowed (\"description\" was unexpected)")
+			return schemaOf(runbooks.noun, unexpected("description"))
 		}
-		if name, ok := body["name"].(string); ok && !metal.IsTrait(name) {
-			return badTrait(name)
+		if name, ok := body["name"].(string); ok {
+			if err := checkTrait(name); err != nil {
+				return schemaOf(runbooks.noun, err)
+			}
 		}
 	}
 	r := &metal.Runbook{}

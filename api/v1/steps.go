@@ -2,6 +2,7 @@ package v1
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,37 +23,49 @@ func checkSteps(kind string, steps []any, disallowed []string) error {
 		return badRequest("%q is required when setting target provision state to %s", kind+"_steps", kind)
 	}
 	for _, item := range steps {
-		m, ok := item.(map[string]any)
-		if !ok {
-			return badRequest("Invalid %s_steps: a step is not an object", kind)
+		step, err := readStep(item, "args", "order", "execute_on_child_nodes", "limit_child_node_execution")
+		if err == nil {
+			err = checkOptions(step)
 		}
-		if err := checkStep(kind, m, disallowed, "args", "order", "execute_on_child_nodes", "limit_child_node_execution"); err != nil {
-			return err
+		if err == nil {
+			err = checkAllowed(kind, step, disallowed)
 		}
-		if v, given := m["order"]; given && !isOrdinal(v) {
-			return badRequest("Invalid %s_steps: order is not a whole number", kind)
-		}
-		if err := checkChildNodes(kind, m); err != nil {
-			return err
+		if err != nil {
+			return invalidSteps(kind, err)
 		}
 	}
 	return nil
 }
 
-func checkChildNodes(kind string, step map[string]any) error {
+// invalidSteps says of which steps a violation is.
+func invalidSteps(kind string, err error) error {
+	var v *violation
+	if errors.As(err, &v) {
+		return badRequest("Invalid %s_steps: %s", kind, v.words)
+	}
+	return err
+}
+
+// checkOptions checks what only cleaning and servicing have.
+func checkOptions(step map[string]any) error {
+	if v, given := step["order"]; given {
+		if err := checkOrdinal(v); err != nil {
+			return err
+		}
+	}
 	onChildren, given := step["execute_on_child_nodes"]
 	wanted, isBool := onChildren.(bool)
 	if given && !isBool {
-		return badRequest("Invalid %s_steps: execute_on_child_nodes is not a boolean", kind)
+		return wrongType(onChildren, "boolean")
 	}
 	v, given := step["limit_child_node_execution"]
 	list, isList := v.([]any)
 	if given && !isList {
-		return badRequest("Invalid %s_steps: limit_child_node_execution is not a list", kind)
+		return wrongType(v, "array")
 	}
 	for _, entry := range list {
 		if s, ok := entry.(string); wanted && (!ok || !isUUIDLike(s)) {
-			return badRequest("Invalid %s_steps: limit_child_node_execution holds what is no node UUID", kind)
+			return violates("limit_child_node_execution holds what is no node UUID")
 		}
 	}
 	return nil
@@ -61,50 +74,94 @@ func checkChildNodes(kind string, step map[string]any) error {
 // checkDeploySteps checks deploy_steps, which may be missing.
 func checkDeploySteps(steps []any, disallowed []string) error {
 	for _, item := range steps {
-		m, ok := item.(map[string]any)
-		if !ok {
-			return badRequest("Invalid deploy_steps: a step is not an object")
+		step, err := readStep(item, "args", "priority")
+		if err == nil {
+			err = checkDeployStep(step)
 		}
-		if err := checkStep("deploy", m, disallowed, "args", "priority"); err != nil {
-			return err
+		if err == nil {
+			err = checkAllowed("deploy", step, disallowed)
 		}
-		if _, ok := m["args"]; !ok {
-			return badRequest("Invalid deploy_steps: args is a required property")
-		}
-		if !isOrdinal(m["priority"]) {
-			return badRequest("Invalid deploy_steps: priority is not a whole number")
-		}
-		if m["interface"] == "deploy" && m["step"] == "deploy" && strings.Trim(fmt.Sprint(m["priority"]), "0") != "" {
-			return badRequest("Invalid deploy_steps: the core step deploy.deploy can only be disabled, with priority 0")
+		if err != nil {
+			return invalidSteps("deploy", err)
 		}
 	}
 	return nil
 }
 
-// checkStep checks what every sort of step has.
-func checkStep(kind string, step map[string]any, disallowed []string, optional ...string) error {
-	for key := range step {
-		if key != "interface" && key != "step" && !slices.Contains(optional, key) {
-			return badRequest("Invalid %s_steps: unexpected key %q", kind, key)
+func checkDeployStep(step map[string]any) error {
+	for _, name := range []string{"args", "priority"} {
+		if _, ok := step[name]; !ok {
+			return missing(name)
 		}
 	}
-	on, _ := step["interface"].(string)
-	if !slices.Contains(stepInterfaces, on) {
-		return badRequest("Invalid %s_steps: interface is not one of %v", kind, stepInterfaces)
+	if err := checkOrdinal(step["priority"]); err != nil {
+		return err
 	}
-	name, _ := step["step"].(string)
-	if name == "" {
-		return badRequest("Invalid %s_steps: step is missing or empty", kind)
+	if step["interface"] == "deploy" && step["step"] == "deploy" && strings.Trim(fmt.Sprint(step["priority"]), "0") != "" {
+		return violates("the core step deploy.deploy can only be disabled, with priority 0")
+	}
+	return nil
+}
+
+// readStep checks what every sort of step has.
+func readStep(item any, optional ...string) (map[string]any, error) {
+	step, ok := item.(map[string]any)
+	if !ok {
+		return nil, wrongType(item, "object")
+	}
+	if err := onlyKnown(step, among(append(optional, "interface", "step")...)); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"interface", "step"} {
+		if _, given := step[name]; !given {
+			return nil, missing(name)
+		}
+	}
+	return step, checkNamedStep(step)
+}
+
+// checkNamedStep checks the values that name a step, and its arguments.
+func checkNamedStep(step map[string]any) error {
+	if on, _ := step["interface"].(string); !slices.Contains(stepInterfaces, on) {
+		return notOneOf(step["interface"], stepInterfaces)
+	}
+	switch name, ok := step["step"].(string); {
+	case !ok:
+		return wrongType(step["step"], "string")
+	case name == "":
+		return empty(name)
 	}
 	if args, given := step["args"]; given {
 		if _, ok := args.(map[string]any); !ok {
-			return badRequest("Invalid %s_steps: args is not an object", kind)
+			return wrongType(args, "object")
 		}
 	}
-	if slices.Contains(disallowed, on+"."+name) {
-		return badRequest("The %s step %s.%s is not allowed by this deployment's configuration.", kind, on, name)
+	return nil
+}
+
+// checkAllowed refuses a step that this deployment forbids.
+func checkAllowed(kind string, step map[string]any, disallowed []string) error {
+	name := fmt.Sprintf("%s.%s", step["interface"], step["step"])
+	if slices.Contains(disallowed, name) {
+		return badRequest("The %s step %s is not allowed by this deployment's configuration.", kind, name)
 	}
 	return nil
+}
+
+// checkOrdinal takes a whole number from 0 up, or a string of digits.
+func checkOrdinal(v any) error {
+	if isOrdinal(v) {
+		return nil
+	}
+	switch t := v.(type) {
+	case json.Number:
+		if n, err := t.Int64(); err == nil && n < 0 {
+			return negative(v)
+		}
+	case string:
+		return noMatch(v, "^[0-9]+$")
+	}
+	return noAlternative(v, wrongType(v, "integer"))
 }
 
 // isOrdinal takes a whole number from 0 up, or a string of digits.

@@ -25,7 +25,7 @@ var deployTemplates = newResource(resource[metal.DeployTemplate]{
 		"description": {
 			get: func(*metal.DeployTemplate) any { return nil },
 			set: func(_ *metal.DeployTemplate, value any) error {
-				_, err := optionalText("description", 255, value)
+				_, err := optionalText(255, value)
 				return err
 			},
 		},

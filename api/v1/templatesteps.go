@@ -61,21 +61,25 @@ func stepList(j metal.JSON) []any {
 // at most. Digits become numbers.
 func (f stepForm) read(value any) ([]any, error) {
 	steps, ok := value.([]any)
-	if !ok || len(steps) == 0 {
-		return nil, badRequest("Schema error for steps: a list of one step at least is needed")
+	switch {
+	case !ok:
+		return nil, wrongType(value, "array")
+	case len(steps) == 0:
+		return nil, empty(value)
 	}
 	seen := map[[2]string]bool{}
-	for i, item := range steps {
+	for _, item := range steps {
 		step, ok := item.(map[string]any)
 		if !ok {
-			return nil, badRequest("Schema error for steps: step %d is not an object", i)
+			return nil, wrongType(item, "object")
 		}
-		if err := f.check(i, step); err != nil {
+		if err := f.check(step); err != nil {
 			return nil, err
 		}
 		key := [2]string{step["interface"].(string), step["step"].(string)}
 		if seen[key] {
-			return nil, badRequest("Duplicate steps: interface %s, step %s. Each interface and step may be named once.", key[0], key[1])
+			return nil, badRequest("Deploy template invalid: Duplicate deploy steps. A template cannot have multiple deploy steps "+
+				"with the same interface and step. Duplicates: interface: %s, step: %s.", key[0], key[1])
 		}
 		seen[key] = true
 		if !has(step, "args") {
@@ -85,30 +89,28 @@ func (f stepForm) read(value any) ([]any, error) {
 	return steps, nil
 }
 
-func (f stepForm) check(i int, step map[string]any) error {
-	for key := range step {
-		if !slices.Contains(f.keys(), key) {
-			return badRequest("Schema error for steps: step %d has the unexpected key %q", i, key)
+func (f stepForm) check(step map[string]any) error {
+	if err := onlyKnown(step, among(f.keys()...)); err != nil {
+		return err
+	}
+	needed := []string{"interface", "step", f.ordinal}
+	if f.needsArgs {
+		needed = append(needed, "args")
+	}
+	for _, name := range needed {
+		if !has(step, name) {
+			return missing(name)
 		}
 	}
-	on, _ := step["interface"].(string)
-	if !slices.Contains(stepInterfaces, on) {
-		return badRequest("Schema error for steps: the interface of step %d is not one of %v", i, stepInterfaces)
+	if err := checkNamedStep(step); err != nil {
+		return err
 	}
-	if name, _ := step["step"].(string); name == "" {
-		return badRequest("Schema error for steps: step %d has no step", i)
-	}
-	if args, given := step["args"]; given || f.needsArgs {
-		if _, ok := args.(map[string]any); !ok {
-			return badRequest("Schema error for steps: the args of step %d are not an object", i)
-		}
-	}
-	if !isOrdinal(step[f.ordinal]) {
-		return badRequest("Schema error for steps: the %s of step %d is not a whole number", f.ordinal, i)
+	if err := checkOrdinal(step[f.ordinal]); err != nil {
+		return err
 	}
 	n, err := strconv.ParseInt(fmt.Sprint(step[f.ordinal]), 10, 32)
 	if err != nil {
-		return badRequest("Schema error for steps: the %s of step %d is out of range", f.ordinal, i)
+		return violates("%s is out of range", shown(step[f.ordinal]))
 	}
 	step[f.ordinal] = n
 	return nil
@@ -131,11 +133,10 @@ func (f stepForm) prune(doc map[string]any) {
 func traitNameProperty[T any](at func(v *T) *string) property[T] {
 	p := wordProperty("name", at)
 	p.set = func(v *T, value any) error {
-		name, ok := value.(string)
-		if !ok || !metal.IsTrait(name) {
-			return badTrait(value)
+		if err := checkTrait(value); err != nil {
+			return err
 		}
-		*at(v) = name
+		*at(v) = value.(string)
 		return nil
 	}
 	return p

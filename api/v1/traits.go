@@ -104,46 +104,37 @@ func readTraits(raw []byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name := range body {
-		if name != "traits" {
-			return nil, badRequest("Schema error for body: Additional properties are not allowed (%q was unexpected)", name)
-		}
+	if err := onlyKnown(body, among("traits")); err != nil {
+		return nil, schemaOf("body", err)
 	}
 	if !has(body, "traits") {
 		return nil, badRequest("A single trait may be added with its name in the path and no body, or all traits may be replaced with their list, traits, in the body.")
 	}
-	return traitList("traits", body["traits"])
+	traits, err := traitList(body["traits"], "array")
+	return traits, schemaOf("body", err)
 }
 
-// traitList reads a list of traits; null is none.
-func traitList(name string, value any) ([]string, error) {
-	if value == nil {
-		return nil, wrongType(name, "a list")
-	}
+// traitList reads a list of traits, where the types say what there may be.
+func traitList(value any, types ...string) ([]string, error) {
 	items, ok := value.([]any)
 	if !ok {
-		return nil, wrongType(name, "a list")
+		return nil, wrongType(value, types...)
 	}
 	traits := make([]string, len(items))
 	for i, item := range items {
-		trait, ok := item.(string)
-		if !ok || !metal.IsTrait(trait) {
-			return nil, badTrait(item)
+		if err := checkTrait(item); err != nil {
+			return nil, err
 		}
-		traits[i] = trait
+		traits[i] = item.(string)
 	}
 	return traits, nil
-}
-
-func badTrait(v any) error {
-	return badRequest("%v is not a trait: a trait is one of os-traits or CUSTOM_ with A-Z, 0-9 and _ behind it, 255 characters at most.", v)
 }
 
 // trait is the trait of the path, which comes without a body.
 func (c *call) trait() (string, error) {
 	trait := c.Param("trait")
-	if !metal.IsTrait(trait) {
-		return "", badTrait(trait)
+	if err := checkTrait(trait); err != nil {
+		return "", schemaOf("trait", err)
 	}
 	if len(c.raw) == 0 {
 		return trait, nil
@@ -153,7 +144,7 @@ func (c *call) trait() (string, error) {
 		return "", err
 	}
 	if _, ok := body.(map[string]any); !ok {
-		return "", wrongType("the body", "an object")
+		return "", schemaOf("body", wrongType(body, "object"))
 	}
 	if truthy(body) {
 		return "", badRequest("No body should be provided when adding a trait")

@@ -56,7 +56,7 @@ func integerProperty[T any](name string, at func(v *T) *int64) property[T] {
 		show: func(b []byte, v *T, _ *encoding) []byte { return strconv.AppendInt(b, *at(v), 10) },
 		get:  func(v *T) any { return json.Number(strconv.FormatInt(*at(v), 10)) },
 		set: func(v *T, value any) error {
-			n, err := wholeNumber(name, value)
+			n, err := wholeNumber(value)
 			if err == nil {
 				*at(v) = n
 			}
@@ -66,10 +66,10 @@ func integerProperty[T any](name string, at func(v *T) *int64) property[T] {
 }
 
 // wholeNumber reads an integer as JSON schema has it: 1.0 is one.
-func wholeNumber(name string, value any) (int64, error) {
+func wholeNumber(value any) (int64, error) {
 	number, ok := value.(json.Number)
 	if !ok {
-		return 0, wrongType(name, "an integer")
+		return 0, wrongType(value, "integer")
 	}
 	if n, err := number.Int64(); err == nil {
 		return n, nil
@@ -77,9 +77,9 @@ func wholeNumber(name string, value any) (int64, error) {
 	f, err := number.Float64()
 	switch {
 	case err != nil || math.Abs(f) >= 1<<63:
-		return 0, badRequest("Schema error: %s is out of range.", name)
+		return 0, violates("%s is out of range", shown(value))
 	case f != math.Trunc(f):
-		return 0, wrongType(name, "an integer")
+		return 0, wrongType(value, "integer")
 	}
 	return int64(f), nil
 }

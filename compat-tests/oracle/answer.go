@@ -61,6 +61,7 @@ func readBody(res *http.Response) ([]byte, error) {
 // readAnswer masks a response, whole.
 func readAnswer(step Step, res *http.Response, raw []byte, m *masker) Answer {
 	m.next()
+	m.words = step.Words
 	a := Answer{Text: step.Text, Status: res.StatusCode, NoBody: len(raw) == 0}
 	a.Header = unusualHeader(step, res, len(raw) == 0, m)
 	if len(raw) == 0 {

@@ -41,6 +41,7 @@ type Step struct {
 	Capture string // path into the answer, "" for none
 	Var     string // captured into, or the node that a directive is about
 	Show    []string
+	Words   bool // what an error says counts
 
 	State   string      // of CreateNode and Await; "" awaits that nothing works on the node
 	Node    string      // of CreatePort
@@ -146,6 +147,7 @@ type scenarioParser struct {
 	scenario Scenario
 	version  string
 	show     []string
+	words    bool
 	before   []string
 	after    []string
 }
@@ -171,6 +173,8 @@ func (p *scenarioParser) line(number int, line string) error {
 		if rest != "all" {
 			p.show = strings.Split(rest, ",")
 		}
+	case "words":
+		p.words = rest != "any"
 	case "let":
 		name, value, ok := strings.Cut(rest, " = ")
 		if !ok {
@@ -254,7 +258,7 @@ func (p *scenarioParser) requests(number int, line string) error {
 		return err
 	}
 	for _, step := range steps {
-		step.Line, step.Show = number, p.show
+		step.Line, step.Show, step.Words = number, p.show, p.words
 		for _, d := range p.before {
 			if err := p.directive(number, d); err != nil {
 				return err

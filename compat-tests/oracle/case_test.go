@@ -66,6 +66,9 @@ func TestRecordingRoundTrip(t *testing.T) {
 		{Text: "@1.2 GET /", Status: 200, Body: map[string]any{"a": []any{"x", nil, true}}},
 		{Text: "@1.1 DELETE /", Status: 204, NoBody: true},
 		{Text: "@1.1 PUT /", Status: 406, Header: []string{"Allow: GET"}, Body: fault},
+		{Text: "@1.1 POST /", Status: 400, Body: map[string]any{"error_message (JSON text)": map[string]any{
+			"debuginfo": nil, "faultcode": "Client", "faultstring": `it's "<text>": said`,
+		}}},
 		{Text: "@1.1 HEAD /", Status: 406, Header: []string{"Allow: GET"}, Body: notJSON},
 	}
 	dir := t.TempDir()

@@ -2,10 +2,11 @@
 //
 // cases/*.txt hold the requests, in scenarios that each start on an empty
 // inventory. recorded/*.txt hold what Ironic answered, masked: ids, times, host
-// names and tokens are replaced by names, Ironic's wording by <text>. A test run
-// plays the scenarios on Ferrule and compares with the recording; the full run
-// also asks a real Ironic a random twentieth again. differences.tsv lists the
-// differences that are wanted, each with its reason.
+// names and tokens are replaced by names, Ironic's wording by <text> save where
+// clients look at it. A test run plays the scenarios on Ferrule and compares
+// with the recording; the full run also asks a real Ironic a random twentieth
+// again. differences.tsv lists the differences that are wanted, each with its
+// reason.
 //
 // A case file is made of lines:
 //
@@ -20,6 +21,7 @@
 //	until PATH KEY=VALUE[,VALUE]           wait until an object's key has one of the values
 //	let NAME = TEXT                        a name for a text
 //	show KEY,KEY                           record only these keys of a 2xx object ("show all" ends it)
+//	words                                  record what errors say too ("words any" ends it)
 //	before DIRECTIVE / after DIRECTIVE     repeat a directive around each request ("before nothing" ends it)
 //	[@VERSION[,VERSION]] [+Header=value] METHOD PATH [BODY] [#ID ID ...] [-> PATH as NAME]
 //

@@ -15,7 +15,8 @@ var (
 	anyTime   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?\+00:00`)
 )
 
-// wording are the keys whose text is for people; only its presence counts.
+// wording are the keys whose text is for people; only its presence counts, save
+// where a case asks for the words.
 var wording = map[string]bool{"faultstring": true, "description": true, "last_error": true, "reason": true, "event": true}
 
 // unordered are the keys whose lists have no promised order.
@@ -28,6 +29,7 @@ type masker struct {
 	literal string   // the scenario's own text, whose uuids stay
 	names   map[string]string
 	others  map[string]string // ids without a name in this answer
+	words   bool              // this answer's wording counts
 }
 
 // name remembers the name under which a value is shown.
@@ -103,7 +105,7 @@ func (m *masker) value(key string, object map[string]any) any {
 	switch {
 	case isText && key == "agent_token" && s != "******":
 		return "<token>"
-	case isText && s != "" && wording[key] && isWording(key, object):
+	case isText && s != "" && !m.words && wording[key] && isWording(key, object):
 		return "<text>"
 	}
 	v = m.body(v)

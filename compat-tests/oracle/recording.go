@@ -1,9 +1,11 @@
 package oracle
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -65,8 +67,12 @@ func (r Recording) Write(dir string, scenarios []Scenario) error {
 	return nil
 }
 
-// The two common bodies of errors have names.
+// The two common bodies of errors have names; one that says more has it behind
+// the name.
 const (
+	clientName  = "Client fault"
+	serverName  = "Server fault"
+	anyWords    = `"<text>"`
 	clientFault = `{"error_message (JSON text)": {"debuginfo": null, "faultcode": "Client", "faultstring": "<text>"}}`
 	serverFault = `{"error_message (JSON text)": {"debuginfo": null, "faultcode": "Server", "faultstring": "<text>"}}`
 )
@@ -81,16 +87,40 @@ func (a Answer) says() string {
 	for _, h := range a.Header {
 		b.WriteString(h + "\n")
 	}
-	switch text := printJSON(a.Body); {
-	case a.NoBody:
-	case text == clientFault:
-		b.WriteString("Client fault\n")
-	case text == serverFault:
-		b.WriteString("Server fault\n")
-	default:
-		b.WriteString(text + "\n")
+	if !a.NoBody {
+		b.WriteString(recordedBody(a.Body) + "\n")
 	}
 	return b.String()
+}
+
+// recordedBody is a body as it is recorded.
+func recordedBody(body any) string {
+	compact := compactJSON(body)
+	for name, common := range map[string]string{clientName: clientFault, serverName: serverFault} {
+		before, after, _ := strings.Cut(common, anyWords)
+		said, begins := strings.CutPrefix(compact, before)
+		said, ends := strings.CutSuffix(said, after)
+		switch {
+		case compact == common:
+			return name
+		case begins && ends && json.Valid([]byte(said)):
+			return name + ": " + said
+		}
+	}
+	return printJSON(body)
+}
+
+// unrecorded is the JSON of a body that is recorded so.
+func unrecorded(text string) string {
+	for name, common := range map[string]string{clientName: clientFault, serverName: serverFault} {
+		if text == name {
+			return common
+		}
+		if said, ok := strings.CutPrefix(text, name+": "); ok {
+			return strings.Replace(common, anyWords, said, 1)
+		}
+	}
+	return text
 }
 
 func (r Recording) parse(file, text string) error {
@@ -125,7 +155,7 @@ func parseAnswer(item string, before []Answer) (Answer, error) {
 		return Answer{}, fmt.Errorf("status of %q: %w", lines[0], err)
 	}
 	rest := lines[2:]
-	for len(rest) > 0 && headerLine(rest[0]) {
+	for len(rest) > 0 && headerLine.MatchString(rest[0]) {
 		a.Header = append(a.Header, rest[0])
 		rest = rest[1:]
 	}
@@ -133,19 +163,10 @@ func parseAnswer(item string, before []Answer) (Answer, error) {
 		return a, nil
 	}
 	a.NoBody = false
-	text := strings.Join(rest, "\n")
-	switch text {
-	case "Client fault":
-		text = clientFault
-	case "Server fault":
-		text = serverFault
-	}
-	if a.Body, err = decodeJSON([]byte(text)); err != nil {
+	if a.Body, err = decodeJSON([]byte(unrecorded(strings.Join(rest, "\n")))); err != nil {
 		return Answer{}, fmt.Errorf("body of %q: %w", lines[0], err)
 	}
 	return a, nil
 }
 
-func headerLine(line string) bool {
-	return line != "" && line[0] >= 'A' && line[0] <= 'Z' && strings.Contains(line, ": ")
-}
+var headerLine = regexp.MustCompile(`^[A-Z][\w-]*: `)
