@@ -97,6 +97,9 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 			return nil, err
 		}
 	}
+	if err := checkSizes(n); err != nil {
+		return nil, err
+	}
 	s.fillDefaults(n)
 	return n, nil
 }
@@ -162,8 +165,7 @@ func checkNodeName(refusal string, v openapi.Version, name string) error {
 	return nil
 }
 
-// checkEnrollment refuses boot modes that the configuration bans, and values of
-// well-known properties that could only fail later.
+// checkEnrollment refuses boot modes that the configuration bans.
 func (s *Service) checkEnrollment(n *metal.Node) error {
 	properties := n.Properties.Object()
 	if capabilities, _ := properties["capabilities"].(string); capabilities != "" {

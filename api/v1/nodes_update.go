@@ -133,6 +133,11 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 	if err := u.checkAllocation(ctx, n); err != nil {
 		return err
 	}
+	if u.before.Properties != n.Properties {
+		if err := checkSizes(n); err != nil {
+			return err
+		}
+	}
 	secrets, err := u.service.sealSecrets(&u.before, n)
 	if err != nil {
 		return err

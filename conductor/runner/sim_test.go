@@ -112,6 +112,8 @@ func (s *sim) run() {
 }
 
 func (s *sim) apply(out runner.Outcome) {
+	s.t.Helper()
+	s.endIsPlain(&s.world.Node, &out.Node)
 	if len(s.states) == 0 || s.states[len(s.states)-1] != out.Node.ProvisionState {
 		s.states = append(s.states, out.Node.ProvisionState)
 	}
@@ -140,6 +142,22 @@ func (s *sim) apply(out runner.Outcome) {
 			continue
 		}
 		s.reply(o, s.answer(o))
+	}
+}
+
+// endIsPlain holds a write that brings a verb to a bad end to what clients go by:
+// the failed state says why, and of a verify, which has none, enroll without a
+// target does.
+func (s *sim) endIsPlain(before, after *metal.Node) {
+	s.t.Helper()
+	info, _ := after.ProvisionState.Info()
+	came := before.ProvisionState != after.ProvisionState
+	failed := info.Class == metal.Failure || after.ProvisionState.Is(metal.Enroll) && before.ProvisionState.Is(metal.Verifying)
+	if came && failed && text(after.LastError) == "" {
+		s.t.Errorf("from %s to %s without a last_error", before.ProvisionState, after.ProvisionState)
+	}
+	if came && after.ProvisionState.Is(metal.Enroll) && after.TargetProvisionState != metal.NoState {
+		s.t.Errorf("from %s to %s with the target %s", before.ProvisionState, after.ProvisionState, after.TargetProvisionState)
 	}
 }
 
