@@ -273,6 +273,9 @@ func (c *Catalogue) allEnabled(t InterfaceType) []string {
 // ResolveInterfaces gives every unset interface of the node its default and
 // checks those that are set. Ironic: driver_factory.check_and_update_node_interfaces.
 func (c *Catalogue) ResolveInterfaces(n *Node) error {
+	if _, ok := c.HardwareType(n.Driver); !ok {
+		return Errorf(Invalid, "The hardware type %s is not switched on here: it is not among enabled_hardware_types.", n.Driver)
+	}
 	for _, t := range interfaceTypes {
 		field := n.InterfaceField(t)
 		if *field != "" {

@@ -14,8 +14,7 @@ import (
 // NodeHistoryController).
 var historyKind = newResource(resource[metal.HistoryEntry]{
 	registry: openapi.NodeHistoryFields, noun: "history", key: "history",
-	listed: []string{"uuid", "created_at", "severity", "event"},
-	uuid:   func(h *metal.HistoryEntry) string { return h.UUID },
+	uuid: func(h *metal.HistoryEntry) string { return h.UUID },
 	fields: map[string]property[metal.HistoryEntry]{
 		"uuid":       uuidProperty(func(h *metal.HistoryEntry) *string { return &h.UUID }),
 		"created_at": timeProperty(func(h *metal.HistoryEntry) *time.Time { return &h.CreatedAt }),
@@ -69,9 +68,10 @@ func (s *Service) listHistory(c *call) error {
 		page.SortKey = "created_at"
 	}
 	detailed := c.query.flag("detail")
-	l := list{page: page, collection: "nodes/" + c.Param("node") + "/history", names: historyKind.listed}
+	// The link to the next page names no fields: this list takes none.
+	l := list{page: page, collection: "nodes/" + c.Param("node") + "/history"}
 	if l.fields = listView(openapi.NodeHistoryFields, c.version); detailed {
-		l.fields, l.names = detailView(openapi.NodeHistoryFields, c.version), nil
+		l.fields = detailView(openapi.NodeHistoryFields, c.version)
 	}
 	entries, err := s.store.History(c.Request().Context(), n.UUID, store.HistoryQuery{Page: page})
 	if err != nil {

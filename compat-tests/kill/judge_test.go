@@ -10,13 +10,14 @@ import (
 	"ferrule/lab/redfish"
 )
 
-// What a life asks of a machine, in resets: on for inspection, two cleanings,
-// the deployment and twice for the instance; off after each of them. Of these,
-// the end of the deployment may come without: the ramdisk goes off by itself.
+// What a life asks of a machine, in resets: on for inspection, three cleanings,
+// the deployment, the rescue, the service, and four times for the instance; off
+// after each of them. Of these, the end of the deployment may come without: the
+// ramdisk goes off by itself.
 const (
-	onsPerLife = 6
-	mostOffs   = 6
-	leastOffs  = 5
+	onsPerLife = 11
+	mostOffs   = 11
+	leastOffs  = 10
 )
 
 // judgeMachine fails the test where a machine was made to do something twice,

@@ -32,8 +32,10 @@ const pause = 50 * time.Millisecond
 type stage struct{ verb, end string }
 
 var (
-	beforeImage = []stage{{"manage", "manageable"}, {"inspect", "manageable"}, {"provide", "available"}}
-	withImage   = []stage{{"active", "active"}, {"deleted", "available"}}
+	beforeImage = []stage{{"manage", "manageable"}, {"inspect", "manageable"}, {"clean", "manageable"}, {"provide", "available"}}
+	withImage   = []stage{
+		{"active", "active"}, {"rescue", "rescue"}, {"unrescue", "active"}, {"service", "active"}, {"deleted", "available"},
+	}
 )
 
 // run lives until there have been enough lives; the last node stays, available.
@@ -70,7 +72,7 @@ func (l *life) once(ctx context.Context) error {
 		if err := l.reach(ctx, s); err != nil {
 			return err
 		}
-		if s.end == "active" {
+		if s.verb == "active" {
 			if err := l.useInstance(ctx); err != nil {
 				return err
 			}
@@ -171,12 +173,13 @@ func (l *life) node() map[string]any {
 	c := l.lab.credentials[l.server.Name]
 	return map[string]any{
 		"name": l.name, "driver": "redfish", "inspect_interface": "agent", "deploy_interface": "direct",
-		"conductor_group": l.group,
+		"rescue_interface": "agent", "conductor_group": l.group,
 		"driver_info": map[string]any{
 			"redfish_address": l.server.RedfishAddress, "redfish_system_id": l.server.SystemID,
 			"redfish_username": c.Username, "redfish_password": c.Password,
 			"redfish_tls_spki_sha256": l.server.SPKISHA256,
 			"deploy_kernel":           l.lab.ready.Kernel, "deploy_ramdisk": l.lab.ready.Ramdisk,
+			"rescue_kernel": l.lab.ready.Kernel, "rescue_ramdisk": l.lab.ready.Ramdisk,
 		},
 	}
 }
@@ -221,8 +224,19 @@ func (l *life) reach(ctx context.Context, s stage) error {
 
 func (l *life) body(s stage) map[string]any {
 	body := map[string]any{"target": s.verb}
-	if s.verb == "active" && l.server != nil {
-		body["configdrive"] = map[string]any{"meta_data": map[string]any{"hostname": l.name}}
+	step := map[string]any{"interface": "deploy", "step": "burnin_cpu"}
+	if l.server == nil {
+		step = map[string]any{"interface": "power", "step": "wait", "args": map[string]any{"seconds": 1}}
+	}
+	switch s.verb {
+	case "active":
+		if l.server != nil {
+			body["configdrive"] = map[string]any{"meta_data": map[string]any{"hostname": l.name}}
+		}
+	case "rescue":
+		body["rescue_password"] = "obviously-fake"
+	case "clean", "service":
+		body[s.verb+"_steps"] = []any{step}
 	}
 	return body
 }

@@ -142,6 +142,34 @@ func TestANodeWithADeadBMCIsDeleted(t *testing.T) {
 	r.Stop() // nor does a stop wait for it
 }
 
+// A node whose hardware type was switched off is still there, to be read,
+// changed and deleted; Ironic finds no conductor for it.
+func TestANodeWhoseDriverIsGoneIsDeleted(t *testing.T) {
+	if testing.Short() {
+		return // runs the program
+	}
+	t.Parallel()
+	p := plane.Start(t, plane.Options{})
+	for _, name := range []string{"gone", "kept"} {
+		p.Must(http.MethodPost, "/v1/nodes", map[string]any{"driver": "redfish", "name": name})
+	}
+	node := p.Must(http.MethodGet, "/v1/nodes/gone", nil)
+	p.Must(http.MethodPost, "/v1/ports", map[string]any{"node_uuid": node["uuid"], "address": "52:54:00:00:00:01"})
+	p.Restart("OS_DEFAULT__ENABLED_HARDWARE_TYPES=fake-hardware")
+	p.Must(http.MethodPatch, "/v1/nodes/gone", []any{map[string]any{"op": "add", "path": "/extra/why", "value": "its driver is gone"}})
+	p.Must(http.MethodPut, "/v1/nodes/kept/maintenance", nil)
+	p.Must(http.MethodGet, "/v1/nodes/gone/validate", nil)
+	a := p.Call(http.MethodPost, "/v1/nodes", map[string]any{"driver": "redfish"})
+	if a.Status != http.StatusBadRequest || !strings.Contains(a.Text, "enabled_hardware_types") {
+		t.Errorf("another such node: %d %s", a.Status, a.Text)
+	}
+	p.Must(http.MethodDelete, "/v1/nodes/gone", nil)
+	p.Must(http.MethodDelete, "/v1/nodes/kept", nil)
+	if ports, _ := p.Must(http.MethodGet, "/v1/ports", nil)["ports"].([]any); len(ports) != 0 {
+		t.Errorf("ports of deleted nodes are left: %v", ports)
+	}
+}
+
 func TestPlainHTTPIsOnlyForTheNetworksNamed(t *testing.T) {
 	if testing.Short() {
 		return // runs the program

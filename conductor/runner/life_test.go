@@ -112,6 +112,67 @@ func TestStepsRunByPriority(t *testing.T) {
 	}
 }
 
+// An override is looked at before what has no priority is left out.
+func TestAnOverrideSwitchesAStepOnAndOff(t *testing.T) {
+	s := inState(t, redfishNode(), metal.Manageable)
+	s.world.Settings.CleanStepPriority = map[string]int{"deploy.burnin_cpu": 50, "deploy.erase_devices": 0}
+	s.verb(metal.VerbProvide, "")
+	s.beatUntil(metal.Available)
+	if steps, want := s.done(), []string{"erase_devices_metadata", "burnin_cpu"}; !slices.Equal(steps, want) {
+		t.Errorf("steps ran as %v, not %v", steps, want)
+	}
+}
+
+// A step that the ramdisk refuses to begin fails its verb, in its own words.
+func TestAStepThatDoesNotBeginFailsItsVerb(t *testing.T) {
+	for _, c := range []struct {
+		verb     metal.Verb
+		from     metal.State
+		kind, of string
+		fails    metal.State
+	}{
+		{metal.VerbProvide, metal.Manageable, "clean", "", metal.CleanFailed},
+		{metal.VerbClean, metal.Manageable, "clean", `{"clean_steps":[{"interface":"deploy","step":"burnin_cpu"}]}`, metal.CleanFailed},
+		{metal.VerbActive, metal.Available, "deploy", "", metal.DeployFailed},
+		{metal.VerbService, metal.Active, "service", `{"service_steps":[{"interface":"deploy","step":"burnin_cpu"}]}`, metal.ServiceFailed},
+	} {
+		for how, refuses := range map[string]metal.CommandResult{
+			"failed at once": ok(metal.RamdiskCallResult{Command: &metal.RamdiskCommand{
+				Status: "FAILED", Error: map[string]any{"message": "no such luck"},
+			}}),
+			"refused": {ErrorCode: metal.CodeBMCError, Message: "no such luck"},
+		} {
+			t.Run(string(c.verb)+" "+how, func(t *testing.T) {
+				n := redfishNode()
+				withImage(&n)
+				s := inState(t, n, c.from)
+				obey := s.answer
+				s.answer = func(o runner.Order) metal.CommandResult {
+					var a metal.RamdiskCallArgs
+					if o.Request.Operation == metal.RamdiskCall {
+						decode(t, o.Request.ArgsJSON, &a)
+					}
+					switch {
+					case a.Command == c.kind+".execute_"+c.kind+"_step":
+						return refuses
+					case o.Request.Operation == metal.RamdiskCall && a.Command == "":
+						last := s.lastStep("FAILED")
+						last.Error = map[string]any{"message": "no such luck"}
+						return ok(metal.RamdiskCallResult{Commands: []metal.RamdiskCommand{last}})
+					}
+					return obey(o)
+				}
+				s.verb(c.verb, metal.JSON(c.of))
+				s.beatUntil(c.fails)
+				s.must(c.fails)
+				if got := text(s.world.Node.LastError); !strings.Contains(got, "no such luck") {
+					t.Errorf("last_error %s", got)
+				}
+			})
+		}
+	}
+}
+
 func TestARestartIsOffThenOn(t *testing.T) {
 	n := redfishNode()
 	n.ProvisionState = metal.Active
