@@ -43,9 +43,9 @@ var patchVerbs = []string{"add", "replace", "remove"}
 func (op patchOp) fails(format string, args ...any) error {
 	shownOp := map[string]any{"op": op.Op, "path": op.Path}
 	if op.HasValue {
-		shownOp["value"] = cloneValue(op.Value)
-		for _, key := range append([]string{op.Root}, op.Sub...) {
-			shownOp["value"] = maskValue(key, shownOp["value"])
+		shownOp["value"] = unsecret(op.Value)
+		if slices.ContainsFunc(op.Sub, metal.IsSecretKey) {
+			shownOp["value"] = metal.Masked
 		}
 	}
 	return badRequest("Couldn't apply patch '%s'. Reason: %s", policy.Repr(shownOp), fmt.Sprintf(format, args...))

@@ -39,7 +39,16 @@ func schemaOf(what string, err error) error {
 }
 
 // shown is a value as errors show it: as Python writes it, without secrets.
-func shown(v any) string { return policy.Repr(maskValue("", cloneValue(v))) }
+func shown(v any) string { return policy.Repr(unsecret(v)) }
+
+// unsecret is a value with its secrets replaced.
+func unsecret(v any) any {
+	var without any
+	if err := masked(v).Decode(&without); err != nil {
+		return metal.Masked
+	}
+	return without
+}
 
 func wrongType(v any, types ...string) error {
 	return violates("%s is not of type '%s'", shown(v), strings.Join(types, "', '"))
