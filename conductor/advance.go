@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -175,8 +177,10 @@ func (c *Conductor) world(ctx context.Context, tx *store.Tx, node metal.Node) (r
 	if w.Ports, err = tx.PortsOf(ctx, node.UUID); err != nil {
 		return w, err
 	}
-	w.AgentID, err = c.agentFor(ctx, tx, &node)
-	return w, err
+	if w.AgentID, err = c.agentFor(ctx, tx, &node); err != nil {
+		return w, err
+	}
+	return w, c.ruleWorld(ctx, tx, &w)
 }
 
 // agentFor asks the directory, and once more where it does not know yet that an
@@ -215,6 +219,7 @@ func (c *Conductor) write(ctx context.Context, tx *store.Tx, w *runner.World, ou
 			return err
 		}
 	}
+	c.logNotes(ctx, w.Node.UUID, out.Notes)
 	for _, t := range out.Timers {
 		if err := tx.SetTimer(ctx, w.Node.UUID, t); err != nil {
 			return err
@@ -264,12 +269,17 @@ func (c *Conductor) writePorts(ctx context.Context, tx *store.Tx, w *runner.Worl
 			return err
 		}
 	}
+	for _, p := range out.UpdatePorts {
+		if err := tx.UpdatePort(ctx, &p); err != nil {
+			return err
+		}
+	}
 	for _, id := range out.DeletePorts {
 		if err := tx.DeletePort(ctx, id); err != nil {
 			return err
 		}
 	}
-	if len(out.CreatePorts)+len(out.DeletePorts) == 0 {
+	if len(out.CreatePorts)+len(out.UpdatePorts)+len(out.DeletePorts) == 0 {
 		return nil
 	}
 	ports, err := tx.PortsOf(ctx, w.Node.UUID)
@@ -284,10 +294,15 @@ func (c *Conductor) writeSecrets(ctx context.Context, tx *store.Tx, out runner.O
 			return err
 		}
 	}
+	values := map[string]string{}
+	maps.Copy(values, out.Secrets)
 	for _, ref := range out.NewTokens {
-		sealed, err := c.Sealer.Seal(ref, []byte(newToken()))
+		values[ref] = newToken()
+	}
+	for _, ref := range slices.Sorted(maps.Keys(values)) {
+		sealed, err := c.Sealer.Seal(ref, []byte(values[ref]))
 		if err != nil {
-			return fmt.Errorf("seal a ramdisk token: %w", err)
+			return fmt.Errorf("seal %s: %w", ref, err)
 		}
 		if _, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: out.Node.UUID}, sealed); err != nil {
 			return err

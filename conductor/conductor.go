@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ func New(o Options) (*Conductor, error) {
 		return nil, err
 	}
 	c := &Conductor{Options: o, settings: settings, agents: newDirectory(o.Store, o.Config.Conductor.HeartbeatTimeout)}
+	c.warnOfHooks()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &advanceWorker{conductor: c})
 	river.AddWorker(workers, &timerWorker{store: o.Store})
@@ -156,7 +158,24 @@ func settingsFrom(cfg *config.Config, host string) (runner.Settings, error) {
 		InspectPowerOff:            cfg.Inspector.PowerOff,
 		AddPorts:                   cfg.Inspector.AddPorts,
 		KeepPorts:                  cfg.Inspector.KeepPorts,
+		PreCreatePorts:             cfg.Inspector.PreCreatePorts,
+		UpdatePXEEnabled:           cfg.Inspector.UpdatePXEEnabled,
+		MaskSecrets:                cfg.InspectionRules.MaskSecrets,
 		CleanStepPriority:          map[string]int{},
+	}
+	for _, h := range []struct {
+		option, text string
+		names        *[]string
+	}{
+		{"[inspector]hooks", cfg.Inspector.Hooks, &s.InspectHooks},
+		{"[redfish]inspection_hooks", cfg.Redfish.InspectionHooks, &s.RedfishInspectHooks},
+		{"[inspector]default_hooks", cfg.Inspector.DefaultHooks, new([]string)},
+		{"[redfish]default_inspection_hooks", cfg.Redfish.DefaultInspectionHooks, new([]string)},
+	} {
+		var err error
+		if *h.names, err = hooksOf(h.option, h.text); err != nil {
+			return s, err
+		}
 	}
 	for step, text := range cfg.Conductor.CleanStepPriorityOverride {
 		var p int
@@ -166,4 +185,31 @@ func settingsFrom(cfg *config.Config, host string) (runner.Settings, error) {
 		s.CleanStepPriority[step] = p
 	}
 	return s, nil
+}
+
+// hooksOf reads a list of inspection hooks (Ironic: inspect_utils.
+// validate_inspection_hooks).
+func hooksOf(option, text string) ([]string, error) {
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if name == "ports" && !slices.Contains(names, "validate-interfaces") {
+			return nil, fmt.Errorf("%s: the hook ports needs validate-interfaces before it", option)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// warnOfHooks tells of the inspection hooks that are named and not built in.
+func (c *Conductor) warnOfHooks() {
+	for option, names := range map[string][]string{"[inspector]hooks": c.settings.InspectHooks, "[redfish]inspection_hooks": c.settings.RedfishInspectHooks} {
+		for _, name := range names {
+			if !slices.Contains(runner.BuiltInHooks(), name) {
+				c.Logger.Warn("an inspection hook is not built in and left out", "option", option, "hook", name)
+			}
+		}
+	}
 }

@@ -12,6 +12,7 @@ type Config struct {
 	Deploy            Deploy            `section:"deploy"`
 	Agent             Agent             `section:"agent"`
 	Inspector         Inspector         `section:"inspector"`
+	InspectionRules   InspectionRules   `section:"inspection_rules"`
 	Inventory         Inventory         `section:"inventory"`
 	PXE               PXE               `section:"pxe"`
 	Redfish           Redfish           `section:"redfish"`

@@ -126,6 +126,11 @@ type Inspector struct {
 	ExtraKernelParams  string `option:"extra_kernel_params"`
 }
 
+// InspectionRules is Ironic's [inspection_rules].
+type InspectionRules struct {
+	MaskSecrets string `option:"mask_secrets"`
+}
+
 // Inventory is Ironic's [inventory].
 type Inventory struct {
 	DataBackend string `option:"data_backend"`

@@ -53,8 +53,29 @@ func IsSecretRef(s string) bool {
 	return strings.HasPrefix(s, "secret://") || strings.HasPrefix(s, "vault://") || strings.HasPrefix(s, "env://")
 }
 
+// tenantSecrets is what the refs of all secrets begin with that something of the
+// API keeps, by its kind and UUID.
+const tenantSecrets = "secret://tenant/"
+
+// The kinds of what keeps secrets.
+const (
+	NodeSecrets           = "nodes"
+	DeployTemplateSecrets = "deploy_templates"
+	RunbookSecrets        = "runbooks"
+	InspectionRuleSecrets = "inspection_rules"
+)
+
+// secretOwners are the kinds as texts name them.
+var secretOwners = map[string]string{
+	NodeSecrets: "node", DeployTemplateSecrets: "deploy template", RunbookSecrets: "runbook", InspectionRuleSecrets: "inspection rule",
+}
+
+// OwnSecretRef is the ref of the secret that something of this kind keeps under
+// name.
+func OwnSecretRef(kind, uuid, name string) string {
+	return tenantSecrets + kind + "/" + uuid + "/" + name
+}
+
 // NodeSecretRef is the ref of the secret that node keeps under name, for
 // example the driver_info key with its path, "driver_info/redfish_password".
-func NodeSecretRef(nodeUUID, name string) string {
-	return "secret://tenant/nodes/" + nodeUUID + "/" + name
-}
+func NodeSecretRef(nodeUUID, name string) string { return OwnSecretRef(NodeSecrets, nodeUUID, name) }

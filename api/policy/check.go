@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ferrule/metal/pytext"
 )
 
 // check is a rule, read.
@@ -144,11 +146,11 @@ func (g *genericCheck) String() string { return g.kind + ":" + g.match }
 // will do.
 func lookUp(v any, path []string, value string) (bool, error) {
 	if len(path) == 0 {
-		return Text(v) == value, nil
+		return pytext.Str(v) == value, nil
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return false, fmt.Errorf("the credentials have nothing called %q inside %s", path[0], Text(v))
+		return false, fmt.Errorf("the credentials have nothing called %q inside %s", path[0], pytext.Str(v))
 	}
 	next, ok := object[path[0]]
 	if !ok {

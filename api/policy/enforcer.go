@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ferrule/metal/pytext"
 )
 
 // Options say where rules come from beside the defaults.
@@ -170,7 +172,7 @@ func describe(credentials Values) string {
 	case "system":
 		return who + " on the system"
 	case "domain":
-		return fmt.Sprintf("%s in domain %s", who, Text(credentials["domain_id"]))
+		return fmt.Sprintf("%s in domain %s", who, pytext.Str(credentials["domain_id"]))
 	}
 	if project, ok := credentials["project_id"].(string); ok && project != "" {
 		return fmt.Sprintf("%s in project %s", who, project)

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"ferrule/metal/pytext"
 )
 
 // subject is the left side of a generic check: a literal of Python, whose text
@@ -86,7 +88,7 @@ func number(s string) (string, bool) {
 		if negative {
 			f = -f
 		}
-		return Text(f), true
+		return pytext.Str(f), true
 	}
 	return "", false
 }

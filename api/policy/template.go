@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"strings"
+
+	"ferrule/metal/pytext"
 )
 
 // template is the right side of a check, which Python fills in with
@@ -116,7 +118,7 @@ func (p *piece) fill(e *evaluation) (filled string, found bool, err error) {
 		return "", false, nil
 	}
 	if p.repr {
-		return string(appendRepr(nil, v)), true, nil
+		return pytext.Repr(v), true, nil
 	}
-	return Text(v), true, nil
+	return pytext.Str(v), true, nil
 }

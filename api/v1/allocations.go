@@ -8,6 +8,7 @@ import (
 
 	"ferrule/api/policy"
 	"ferrule/metal"
+	"ferrule/metal/pytext"
 	"ferrule/openapi"
 	"ferrule/store"
 )
@@ -160,7 +161,7 @@ func (s *Service) updateAllocation(c *call) error {
 		}
 		for _, name := range patchValues(ops, "/name") {
 			if text, ok := name.(string); truthy(name) && (!ok || !isLogicalName(text)) {
-				return badRequest("Cannot update allocation with invalid name '%s'", policy.Text(name))
+				return badRequest("Cannot update allocation with invalid name '%s'", pytext.Str(name))
 			}
 		}
 		if err := allocations.patch(&a, ops); err != nil {

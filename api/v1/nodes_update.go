@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ferrule/api/policy"
 	"ferrule/metal"
+	"ferrule/metal/pytext"
 	"ferrule/openapi"
 	"ferrule/store"
 )
@@ -106,7 +106,7 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 		refusal := fmt.Sprintf("Node %s: Cannot change name to", u.call.Param("node"))
 		name, ok := v.(string)
 		if !ok {
-			return badRequest("%s invalid name '%s'", refusal, policy.Text(v))
+			return badRequest("%s invalid name '%s'", refusal, pytext.Str(v))
 		}
 		if err := checkNodeName(refusal, u.call.version, name); err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"ferrule/api/policy"
 	"ferrule/metal"
+	"ferrule/metal/pytext"
 	"ferrule/openapi"
 )
 
@@ -48,7 +48,7 @@ func (op patchOp) fails(format string, args ...any) error {
 			shownOp["value"] = metal.Masked
 		}
 	}
-	return badRequest("Couldn't apply patch '%s'. Reason: %s", policy.Repr(shownOp), fmt.Sprintf(format, args...))
+	return badRequest("Couldn't apply patch '%s'. Reason: %s", pytext.Repr(shownOp), fmt.Sprintf(format, args...))
 }
 
 // parsePatch reads a patch and checks what Ironic's schema checks.

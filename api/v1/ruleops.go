@@ -65,6 +65,9 @@ func readRuleOp(name string, known map[string]metal.RuleOp, given map[string]any
 	if !ok {
 		return nil, notOneOf(given["op"], slices.Sorted(maps.Keys(known)))
 	}
+	if name == "actions" && word == "api-call" {
+		return nil, badRequest("The action api-call is not built in: Ferrule's control plane calls no address that a rule names.")
+	}
 	if err := checkRuleArgs(word, op, given["args"]); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ferrule/api/policy"
 	"ferrule/metal"
+	"ferrule/metal/pytext"
 )
 
 // violation is what one of Ironic's JSON schemas would say of a value, in the
@@ -39,7 +39,7 @@ func schemaOf(what string, err error) error {
 }
 
 // shown is a value as errors show it: as Python writes it, without secrets.
-func shown(v any) string { return policy.Repr(unsecret(v)) }
+func shown(v any) string { return pytext.Repr(unsecret(v)) }
 
 // unsecret is a value with its secrets replaced.
 func unsecret(v any) any {
@@ -64,7 +64,7 @@ func noMatch(v any, pattern string) error {
 }
 
 func notOneOf(v any, words []string) error {
-	return violates("%s is not one of %s", shown(v), policy.Repr(words))
+	return violates("%s is not one of %s", shown(v), pytext.Repr(words))
 }
 
 func negative(v any) error { return violates("%s is less than the minimum of 0", shown(v)) }

@@ -203,7 +203,7 @@ func (s *Service) deleteTarget(c *call) error {
 		if err := tx.DeleteVolumeTarget(ctx, v.UUID); err != nil {
 			return err
 		}
-		return dropSecrets(ctx, tx, refsIn(v.Properties.Object(), nil))
+		return dropSecrets(ctx, tx, metal.SecretRefs(v.Properties.Object()))
 	})
 	if err != nil {
 		return err
@@ -218,16 +218,17 @@ func (s *Service) sealTarget(before, after *metal.VolumeTarget) (*secretChanges,
 	if before.Properties == after.Properties {
 		return changes, nil
 	}
-	seal := &sealing{
-		sealer: s.sealer, nodeUUID: after.NodeUUID, field: "volume_targets/" + after.UUID, isSecret: metal.IsSecretKey,
-		old: before.Properties.Object(), kept: map[string]bool{}, changes: changes,
+	seal := &metal.Sealing{
+		Owner: metal.NodeSecretRef(after.NodeUUID, ""), Place: "volume_targets/" + after.UUID, Old: before.Properties.Object(),
 	}
-	sealed, err := seal.walk(after.Properties.Object(), seal.old, nil, false)
+	moved, err := seal.Move(after.Properties.Object())
 	if err != nil {
 		return nil, err
 	}
-	after.Properties = metal.ToJSON(sealed)
-	seal.dropOthers()
+	after.Properties = metal.ToJSON(moved)
+	if err := changes.seal(s.sealer, seal); err != nil {
+		return nil, err
+	}
 	return changes, nil
 }
 
@@ -240,7 +241,7 @@ func (s *Service) storeTarget(ctx context.Context, tx *store.Tx, before, after *
 			return err
 		}
 		after.Properties = metal.ToJSON(opened)
-		if err := dropSecrets(ctx, tx, refsIn(before.Properties.Object(), nil)); err != nil {
+		if err := dropSecrets(ctx, tx, metal.SecretRefs(before.Properties.Object())); err != nil {
 			return err
 		}
 		before = &metal.VolumeTarget{}

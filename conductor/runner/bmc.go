@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,7 +156,11 @@ func macsRead(r *run, _ task, res metal.CommandResult) (verdict, error) {
 		return done, nil
 	}
 	for _, mac := range m.MACs {
-		r.addPort(mac, true)
+		mac = strings.ToLower(mac)
+		known := append(slices.Clone(r.Ports), r.out.CreatePorts...)
+		if !slices.ContainsFunc(known, func(p metal.Port) bool { return p.Address == mac }) {
+			r.out.CreatePorts = append(r.out.CreatePorts, r.newPort(mac, true))
+		}
 	}
 	return done, nil
 }

@@ -38,11 +38,15 @@ func (r *run) fail(t task, err error) error {
 
 // failureText says what failed for whom, in the form that Ironic's users know.
 func (r *run) failureText(err error) string {
+	var text told
+	if errors.As(err, &text) {
+		return string(text)
+	}
 	switch metal.Verb(r.op.Verb) {
 	case metal.VerbManage:
 		return fmt.Sprintf("Failed to get power state for node %s. Error: %s", r.node.UUID, err)
 	case metal.VerbInspect:
-		return fmt.Sprintf("Failed to inspect hardware. Reason: %s", err)
+		return hardwareFailure(err.Error())
 	case metal.VerbActive, metal.VerbRebuild:
 		if s := r.step(); s != nil && r.plan.InStep {
 			return fmt.Sprintf("Deploy step %s failed: %s", s.Name(), err)

@@ -3,6 +3,8 @@ package runner_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,21 +15,23 @@ import (
 // sim plays conductor, agent and ramdisk around the pure runner: it applies
 // outcomes, answers commands, and lets the ramdisk call.
 type sim struct {
-	t        *testing.T
-	world    runner.World
-	inbox    []metal.InboxEntry
-	sent     []runner.Order // every command ever issued
-	states   []metal.State  // every state passed through
-	history  []metal.HistoryEntry
-	dropped  []string
-	tokens   []string
-	timers   []metal.TimerPayload
-	bios     []metal.BIOSSetting
-	firmware []metal.FirmwareComponent // each time that it was read
-	held     []runner.Order            // commands left unanswered while answer is off
-	lost     map[string]bool           // commands that never reached the machine, by id
-	answer   func(runner.Order) metal.CommandResult
-	ids      int
+	t         *testing.T
+	world     runner.World
+	inbox     []metal.InboxEntry
+	sent      []runner.Order // every command ever issued
+	states    []metal.State  // every state passed through
+	history   []metal.HistoryEntry
+	dropped   []string
+	secrets   map[string]string
+	tokens    []string
+	timers    []metal.TimerPayload
+	inventory *metal.InventoryRecord
+	bios      []metal.BIOSSetting
+	firmware  []metal.FirmwareComponent // each time that it was read
+	held      []runner.Order            // commands left unanswered while answer is off
+	lost      map[string]bool           // commands that never reached the machine, by id
+	answer    func(runner.Order) metal.CommandResult
+	ids       int
 }
 
 func newSim(t *testing.T, node metal.Node) *sim {
@@ -36,7 +40,7 @@ func newSim(t *testing.T, node metal.Node) *sim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sim{t: t}
+	s := &sim{t: t, secrets: map[string]string{}}
 	agent := "agent-1"
 	if metal.HostOf(node.Driver) == metal.HostedHere {
 		agent = metal.LocalAgent
@@ -47,11 +51,14 @@ func newSim(t *testing.T, node metal.Node) *sim {
 	s.world = runner.World{
 		Node: node, AgentID: agent, Catalogue: c, Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		NewID: func() string { s.ids++; return fmt.Sprintf("id-%d", s.ids) },
+		Taken: func(string, string) bool { return false },
 		Settings: runner.Settings{
 			Host: "conductor-1", AutomatedClean: true, DeployTimeout: time.Hour, CleanTimeout: time.Hour,
 			InspectTimeout: time.Hour, CommandTimeout: 5 * time.Minute, PowerTimeout: time.Minute,
 			SoftPowerTimeout: 10 * time.Minute, PowerSyncMaxRetries: 3, PowerOffAfterDeployFailure: true,
-			InspectPowerOff: true, AddPorts: "pxe", KeepPorts: "all",
+			InspectPowerOff: true, AddPorts: "pxe", KeepPorts: "all", PreCreatePorts: true, UpdatePXEEnabled: true,
+			InspectHooks:        []string{"ramdisk-error", "validate-interfaces", "ports", "architecture"},
+			RedfishInspectHooks: []string{"validate-interfaces", "ports", "architecture"}, MaskSecrets: "always",
 			RescueTimeout: time.Hour, ServiceTimeout: time.Hour, LongestPause: 30 * time.Second, RecordFlows: true,
 		},
 	}
@@ -125,6 +132,18 @@ func (s *sim) apply(out runner.Outcome) {
 		}
 	}
 	s.world.Ports = append(s.world.Ports, out.CreatePorts...)
+	for i := range s.world.Ports {
+		for _, p := range out.UpdatePorts {
+			if p.UUID == s.world.Ports[i].UUID {
+				s.world.Ports[i] = p
+			}
+		}
+	}
+	s.world.Ports = slices.DeleteFunc(s.world.Ports, func(p metal.Port) bool { return slices.Contains(out.DeletePorts, p.UUID) })
+	if out.Inventory != nil {
+		s.inventory = out.Inventory
+	}
+	maps.Copy(s.secrets, out.Secrets)
 	s.history = append(s.history, out.History...)
 	s.dropped = append(s.dropped, out.DropSecrets...)
 	s.tokens = append(s.tokens, out.NewTokens...)

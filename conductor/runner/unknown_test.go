@@ -17,7 +17,7 @@ func (s *sim) wholeLife() {
 	s.verb(metal.VerbInspect, "")
 	s.must(metal.InspectWait)
 	s.post(metal.InboxInspection, metal.InspectionPayload{
-		Inventory:  `{"interfaces":[{"name":"eth0","mac_address":"52:54:00:00:00:01"}]}`,
+		Inventory:  `{"interfaces":[{"name":"eth0","mac_address":"52:54:00:00:00:01"}],"cpu":{"architecture":"x86_64"}}`,
 		PluginData: `{"error":null}`,
 	})
 	s.run()

@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"ferrule/conductor/rules"
 	"ferrule/metal"
 )
 
@@ -37,6 +38,11 @@ type Settings struct {
 	InspectPowerOff            bool
 	AddPorts                   string // all, active, pxe, disabled
 	KeepPorts                  string // all, present, added
+	PreCreatePorts             bool
+	UpdatePXEEnabled           bool
+	InspectHooks               []string // in their order
+	RedfishInspectHooks        []string
+	MaskSecrets                string // from inspection rules: always, sensitive, never
 }
 
 // World is what one turn of the runner may look at.
@@ -48,7 +54,9 @@ type World struct {
 	Catalogue  *metal.Catalogue
 	Settings   Settings
 	Now        time.Time
-	NewID      func() string // UUIDs; given, so that the runner stays pure
+	Rules      []metal.InspectionRule        // while the node is inspected
+	Taken      func(what, value string) bool // see rules.Settings
+	NewID      func() string                 // UUIDs; given, so that the runner stays pure
 }
 
 // Outcome is what is to be written, all in one transaction.
@@ -65,6 +73,8 @@ type Outcome struct {
 	BIOS        *[]metal.BIOSSetting       // all of them; nil where nothing is new
 	Firmware    *[]metal.FirmwareComponent // likewise
 	NewTokens   []string                   // refs under which a fresh random token is to be sealed
+	Secrets     map[string]string          // values to be sealed, by ref
+	Notes       []rules.Note               // for the log
 	DropSecrets []string                   // refs to be deleted
 }
 

@@ -1,0 +1,55 @@
+package conductor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"ferrule/conductor/rules"
+	"ferrule/conductor/runner"
+	"ferrule/metal"
+	"ferrule/store"
+)
+
+// ruleWorld gives the runner the inspection rules, for a node that is inspected.
+func (c *Conductor) ruleWorld(ctx context.Context, tx *store.Tx, w *runner.World) error {
+	if !w.Node.ProvisionState.Is(metal.Inspecting, metal.InspectWait) {
+		return nil
+	}
+	main := metal.MainPhase
+	list, err := tx.InspectionRules(ctx, store.InspectionRuleQuery{Phase: &main})
+	if err != nil {
+		return fmt.Errorf("read the inspection rules: %w", err)
+	}
+	w.Rules = list
+	w.Taken = func(what, value string) bool { return c.taken(ctx, tx, what, value, w.Node.UUID) }
+	return nil
+}
+
+// taken reports whether another node or port has the value. Where that cannot be
+// found out, the write of the row will tell.
+func (c *Conductor) taken(ctx context.Context, tx *store.Tx, what, value, nodeUUID string) bool {
+	switch what {
+	case "node name":
+		n, err := tx.Node(ctx, value)
+		return err == nil && n.UUID != nodeUUID
+	case "port name":
+		_, err := tx.Port(ctx, value)
+		return err == nil
+	case "port address":
+		_, err := tx.PortByAddress(ctx, value)
+		return err == nil
+	}
+	return false
+}
+
+var noteLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warning": slog.LevelWarn, "error": slog.LevelError, "critical": slog.LevelError,
+}
+
+// logNotes writes what rules have to say.
+func (c *Conductor) logNotes(ctx context.Context, nodeUUID string, notes []rules.Note) {
+	for _, n := range notes {
+		c.Logger.Log(ctx, noteLevels[n.Level], "inspection rules", "node", nodeUUID, "note", n.Text)
+	}
+}
