@@ -70,12 +70,16 @@ type AllocationQuery struct {
 
 // Allocations lists allocations.
 func (r reads) Allocations(ctx context.Context, q AllocationQuery) ([]metal.Allocation, error) {
+	return allocations.page(ctx, r, r.allocationsIn(q), q.Page)
+}
+
+func (r reads) allocationsIn(q AllocationQuery) *filter {
 	f := selectFrom(r, allocations.table, nil)
 	f.equal("node_uuid", q.NodeUUID)
 	f.equal("resource_class", q.ResourceClass)
 	f.equal("state", q.State)
 	f.equal("owner", q.Owner)
-	return allocations.page(ctx, r, f, q.Page)
+	return f
 }
 
 // InsertAllocation adds an allocation and sets its ID, Version and, where they
@@ -159,14 +163,21 @@ func (f Fit) split() []Fit {
 	return parts
 }
 
+// What finds a free node: from a UUID on, or before it.
+const (
+	freeNode = "SELECT uuid " + free
+	fromOn   = " AND uuid >= ? ORDER BY uuid LIMIT 1"
+	before   = " AND uuid < ? ORDER BY uuid LIMIT 1"
+)
+
 // FreeNode is the UUID of a node that is free and fits: of those, the first from
 // start on, in the order of UUIDs, which begins anew behind the last. "" is none.
 func (r reads) FreeNode(ctx context.Context, f Fit, start string) (string, error) {
 	for _, part := range f.split() {
 		where, args := part.where()
-		for _, side := range []string{" AND uuid >= ?", " AND uuid < ?"} {
+		for _, side := range []string{fromOn, before} {
 			var uuid string
-			found, err := r.c.scalar(ctx, &uuid, "SELECT uuid "+free+where+side+" ORDER BY uuid LIMIT 1", append(args[:len(args):len(args)], start)...)
+			found, err := r.c.scalar(ctx, &uuid, freeNode+where+side, append(args[:len(args):len(args)], start)...)
 			if err != nil || found {
 				return uuid, failed(err, "look for a free node")
 			}

@@ -2,11 +2,8 @@ package store_test
 
 import (
 	"context"
-	"database/sql"
-	"strconv"
 	"testing"
 
-	"ferrule/compat-tests/env"
 	"ferrule/metal"
 	"ferrule/store"
 	"ferrule/store/storetest"
@@ -119,102 +116,4 @@ func BenchmarkPostAndTake(b *testing.B) {
 			})
 		}
 	})
-}
-
-// BenchmarkFilters lists the first thousand of what each filter finds among a
-// hundred thousand nodes.
-func BenchmarkFilters(b *testing.B) {
-	for engine, open := range map[string]func() (*store.Store, func()){
-		"sqlite": func() (*store.Store, func()) { return storetest.SQLite(b), func() {} },
-		"postgres": func() (*store.Store, func()) {
-			dsn := env.Postgres(b)
-			return storetest.Open(b, dsn), func() { analyze(b, dsn) }
-		},
-	} {
-		s, settle := open()
-		last := fleet(b, s, 100_000)
-		settle()
-		for name, q := range map[string]store.NodeQuery{
-			"none":           {},
-			"by name":        {Page: store.Page{SortKey: "name"}},
-			"by class":       {Page: store.Page{SortKey: "resource_class", Desc: true}},
-			"marker":         {Page: store.Page{Marker: last.UUID}},
-			"uuids":          {UUIDs: []string{last.UUID}},
-			"instance":       {InstanceUUID: last.InstanceUUID},
-			"associated":     {Associated: ptr(true)},
-			"not associated": {Associated: ptr(false)},
-			"maintenance":    {Maintenance: ptr(true)},
-			"state":          {States: []metal.State{metal.CleanWait}},
-			"driver":         {Driver: ptr("ipmi")},
-			"resource class": {ResourceClass: ptr("rare")},
-			"fault":          {Fault: ptr(metal.FaultPower)},
-			"group":          {ConductorGroups: []string{"site-7"}},
-			"owner":          {Owner: ptr("owner-7")},
-			"project":        {Project: ptr("owner-7")},
-			"shard":          {Shards: []string{"shard-7", "shard-8"}},
-			"sharded":        {Sharded: ptr(true)},
-			"children":       {ParentNode: &last.UUID},
-			"retired":        {Retired: ptr(true)},
-			"reserved":       {Reserved: ptr(true)},
-			"description":    {DescriptionContains: new("no such words")},
-		} {
-			q.Limit = 1000
-			q.Columns = []string{"uuid", "name", "instance_uuid", "maintenance", "power_state", "provision_state"}
-			b.Run(engine+"/"+name, func(b *testing.B) {
-				found := 0
-				for b.Loop() {
-					list, err := s.Nodes(b.Context(), q)
-					if err != nil {
-						b.Fatal(err)
-					}
-					found = len(list)
-				}
-				b.ReportMetric(float64(found), "nodes")
-			})
-		}
-	}
-}
-
-// analyze does what autovacuum does by itself within a minute.
-func analyze(b *testing.B, dsn string) {
-	b.Helper()
-	db, err := sql.Open("pgx", dsn)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(b.Context(), "ANALYZE"); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// fleet adds nodes of which each filter finds some, and gives one from the
-// middle.
-func fleet(b *testing.B, s *store.Store, count int) (middle metal.Node) {
-	b.Helper()
-	for first := 0; first < count; first += 1000 {
-		storetest.Write(b, s, func(ctx context.Context, tx *store.Tx) error {
-			for i := first; i < first+1000; i++ {
-				n := metal.Node{
-					UUID: storetest.UUID(), Name: ptr("node-" + strconv.Itoa(i)), Driver: "redfish", DriverInfo: driverInfo,
-					ProvisionState: metal.Available, ResourceClass: ptr("common"), Description: ptr("a server like the others"),
-					ConductorGroup: "site-" + strconv.Itoa(i%300), Owner: ptr("owner-" + strconv.Itoa(i%300)),
-					Shard: ptr("shard-" + strconv.Itoa(i%100)),
-				}
-				if i%500 == 0 {
-					n.Driver, n.ProvisionState, n.ResourceClass = "ipmi", metal.CleanWait, ptr("rare")
-					n.InstanceUUID, n.Maintenance, n.Fault = ptr(storetest.UUID()), true, ptr(metal.FaultPower)
-					n.Reservation, n.Retired = ptr("host-1"), true
-				}
-				if i == count/2 {
-					middle = n
-				}
-				if err := tx.InsertNode(ctx, &n); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return middle
 }

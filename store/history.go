@@ -48,7 +48,7 @@ func (r reads) History(ctx context.Context, nodeUUID string, q HistoryQuery) ([]
 	if err := page(ctx, r, f, q.Page, history, historyKeys, historyNotFound); err != nil {
 		return nil, failed(err, "list history of node %s", nodeUUID)
 	}
-	list, err := history.find(ctx, r.c, f.q, nil)
+	list, err := history.find(ctx, r.c, f, nil)
 	return list, failed(err, "list history of node %s", nodeUUID)
 }
 

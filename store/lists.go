@@ -60,6 +60,15 @@ var nodeKeys = func() sortable {
 // Nodes lists nodes.
 func (r reads) Nodes(ctx context.Context, q NodeQuery) ([]metal.Node, error) {
 	columns := nodes.only(q.Columns)
+	f, err := r.nodesIn(ctx, q, columns)
+	if err != nil {
+		return nil, failed(err, "list nodes")
+	}
+	list, err := nodes.find(ctx, r.c, f, columns)
+	return list, failed(err, "list nodes")
+}
+
+func (r reads) nodesIn(ctx context.Context, q NodeQuery, columns []string) (*filter, error) {
 	f := selectFrom(r, nodes, columns)
 	f.among("uuid", q.UUIDs)
 	f.equal("chassis_uuid", q.ChassisUUID)
@@ -87,11 +96,7 @@ func (r reads) Nodes(ctx context.Context, q NodeQuery) ([]metal.Node, error) {
 	f.set("reservation", q.Reserved)
 	f.equal("reservation", q.Reservation)
 	f.contains("description", q.DescriptionContains)
-	if err := page(ctx, r, f, q.Page, nodes, nodeKeys, nodeNotFound); err != nil {
-		return nil, failed(err, "list nodes")
-	}
-	list, err := nodes.find(ctx, r.c, f.q, columns)
-	return list, failed(err, "list nodes")
+	return f, page(ctx, r, f, q.Page, nodes, nodeKeys, nodeNotFound)
 }
 
 func stateNames(states []metal.State) []string {
@@ -171,6 +176,15 @@ var portKeys = func() sortable {
 
 // Ports lists ports.
 func (r reads) Ports(ctx context.Context, q PortQuery) ([]metal.Port, error) {
+	f, err := r.portsIn(ctx, q)
+	if err != nil {
+		return nil, failed(err, "list ports")
+	}
+	list, err := ports.find(ctx, r.c, f, nil)
+	return list, failed(err, "list ports")
+}
+
+func (r reads) portsIn(ctx context.Context, q PortQuery) (*filter, error) {
 	f := selectFrom(r, ports, nil)
 	f.equal("node_uuid", q.NodeUUID)
 	f.equal("portgroup_uuid", q.PortgroupUUID)
@@ -182,21 +196,6 @@ func (r reads) Ports(ctx context.Context, q PortQuery) ([]metal.Port, error) {
 		f.among("address", lower)
 	}
 	f.contains("description", q.DescriptionContains)
-	if q.Shards != nil || q.ConductorGroups != nil || q.Project != nil {
-		of := &filter{q: r.builder.NewSelect().Table("nodes").Column("uuid")}
-		of.among("shard", q.Shards)
-		of.among("conductor_group", q.ConductorGroups)
-		if q.Project != nil {
-			of.where("(owner = ? OR lessee = ?)", *q.Project, *q.Project)
-		}
-		if of.err != nil {
-			return nil, of.err
-		}
-		f.q.Where("node_uuid IN (?)", of.q)
-	}
-	if err := page(ctx, r, f, q.Page, ports, portKeys, portNotFound); err != nil {
-		return nil, failed(err, "list ports")
-	}
-	list, err := ports.find(ctx, r.c, f.q, nil)
-	return list, failed(err, "list ports")
+	f.ofNodes(r, q.Shards, q.ConductorGroups, q.Project)
+	return f, page(ctx, r, f, q.Page, ports, portKeys, portNotFound)
 }

@@ -40,6 +40,12 @@ func selectFrom[T any](r reads, t *table[T], columns []string) *filter {
 	return &filter{q: q}
 }
 
+// text is the query with its arguments in it.
+func (f *filter) text() (string, error) {
+	text, err := f.q.AppendQuery(f.q.DB().QueryGen(), nil)
+	return string(text), err
+}
+
 func (f *filter) where(condition string, args ...any) {
 	vals, err := values(args)
 	if err != nil {

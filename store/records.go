@@ -80,7 +80,7 @@ func (k *records[T]) page(ctx context.Context, r reads, f *filter, p Page) ([]T,
 	if err := page(ctx, r, f, p, k.table, k.keys, k.notFound); err != nil {
 		return nil, failed(err, "list %s", k.name)
 	}
-	list, err := k.table.find(ctx, r.c, f.q, nil)
+	list, err := k.table.find(ctx, r.c, f, nil)
 	return list, failed(err, "list %s", k.name)
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/uptrace/bun"
 )
 
 // table knows how records of one type lie in their table. The one list of
@@ -78,12 +76,12 @@ func (t *table[T]) only(columns []string) []string {
 
 // find runs a query that was put together from filters. Its text is not like
 // the last one's, so it stays out of the cache of prepared statements.
-func (t *table[T]) find(ctx context.Context, c conn, q *bun.SelectQuery, columns []string) ([]T, error) {
-	text, err := q.AppendQuery(q.DB().QueryGen(), nil)
+func (t *table[T]) find(ctx context.Context, c conn, f *filter, columns []string) ([]T, error) {
+	text, err := f.text()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.unprepared(ctx, string(text))
+	rows, err := c.unprepared(ctx, text)
 	if err != nil {
 		return nil, err
 	}

@@ -82,14 +82,20 @@ var nobody = &auth.Identity{}
 // is lower case.
 var publicPath = regexp.MustCompile(`^/(v1(/lookup|/heartbeat/[a-z0-9\-]+|/continue_inspection)?)?(\.json|\.xml)?/?$`)
 
-// ownPath reports whether the path is Ferrule's own, outside of Ironic's API.
-func ownPath(path string) bool {
-	for _, op := range openapi.Operations {
-		if op.Own && op.Path == path {
-			return true
+// ownPaths are the single ones of Ferrule's own paths.
+var ownPaths = func() map[string]bool {
+	paths := map[string]bool{}
+	for i := range openapi.Operations {
+		if op := &openapi.Operations[i]; op.Own {
+			paths[op.Path] = true
 		}
 	}
-	return strings.HasPrefix(path, "/ferrule/") || strings.HasPrefix(path, "/ui/")
+	return paths
+}()
+
+// ownPath reports whether the path is Ferrule's own, outside of Ironic's API.
+func ownPath(path string) bool {
+	return ownPaths[path] || strings.HasPrefix(path, "/ferrule/") || strings.HasPrefix(path, "/ui/")
 }
 
 // bodyLimit is the size that a request to path may have.

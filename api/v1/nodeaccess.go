@@ -140,6 +140,16 @@ func (s *Service) liveConductors(ctx context.Context) (conductors, error) {
 	return conductors{alive}, nil
 }
 
+// groupOf is the group of a conductor that is alive.
+func (cs conductors) groupOf(hostname string) (group string, alive bool) {
+	for _, c := range cs.alive {
+		if c.Hostname == hostname {
+			return c.ConductorGroup, true
+		}
+	}
+	return "", false
+}
+
 // serving is the host that serves the node: of those alive in its group with its
 // driver always the same one; "" for none.
 func (cs conductors) serving(n *metal.Node) string {

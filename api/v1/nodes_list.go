@@ -93,7 +93,7 @@ func (s *Service) answerNodes(c *call, collection string, fields view, names []s
 		return err
 	}
 	ctx := c.Request().Context()
-	e, err := s.encoding(c, slices.Contains(fields, openapi.NodeConductor) || c.query.has("conductor"))
+	e, err := s.encoding(c, slices.Contains(fields, openapi.NodeConductor))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Service) answerNodes(c *call, collection string, fields view, names []s
 		return err
 	}
 	q.Columns = nodeColumns(fields)
-	list, err := s.findNodes(ctx, q, c.query.text("conductor"), e)
+	list, err := s.findNodes(ctx, q, c.query.text("conductor"))
 	if err != nil {
 		return err
 	}
@@ -124,11 +124,20 @@ func (s *Service) answerNodes(c *call, collection string, fields view, names []s
 }
 
 // findNodes reads one page. The conductor of a node is no column: with that
-// filter, pages are read on until one is full.
-func (s *Service) findNodes(ctx context.Context, q store.NodeQuery, conductor *string, e *encoding) ([]metal.Node, error) {
+// filter, pages of its group are read on until one is full.
+func (s *Service) findNodes(ctx context.Context, q store.NodeQuery, conductor *string) ([]metal.Node, error) {
 	if conductor == nil {
 		return s.store.Nodes(ctx, q)
 	}
+	cs, err := s.liveConductors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	group, alive := cs.groupOf(*conductor)
+	if !alive || q.ConductorGroups != nil && !slices.Contains(q.ConductorGroups, group) {
+		return nil, nil
+	}
+	q.ConductorGroups = []string{group}
 	var found []metal.Node
 	for {
 		list, err := s.store.Nodes(ctx, q)
@@ -136,7 +145,7 @@ func (s *Service) findNodes(ctx context.Context, q store.NodeQuery, conductor *s
 			return nil, err
 		}
 		for i := range list {
-			if e.conductor(&list[i]) == *conductor && int64(len(found)) < q.Limit {
+			if cs.serving(&list[i]) == *conductor && int64(len(found)) < q.Limit {
 				found = append(found, list[i])
 			}
 		}
