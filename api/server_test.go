@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,10 +29,17 @@ type agent struct {
 	asked  []metal.Request
 	result metal.CommandResult
 	err    error
+	during func() // what happens while it works; nil: nothing
 }
 
-func (a *agent) Do(_ context.Context, _ *metal.Node, req metal.Request) (metal.CommandResult, error) {
+func (a *agent) Do(ctx context.Context, _ *metal.Node, req metal.Request) (metal.CommandResult, error) {
+	if store.InUnit(ctx) {
+		return a.result, errors.New("nobody sees a command of a transaction that waits for its result")
+	}
 	a.asked = append(a.asked, req)
+	if a.during != nil {
+		a.during()
+	}
 	return a.result, a.err
 }
 

@@ -49,6 +49,9 @@ func (w *tidyWorker) Work(ctx context.Context, _ *river.Job[tidyArgs]) error {
 		if _, err := tx.DropCommands(ctx, now.Add(-keepCommands), tidyBatch); err != nil {
 			return err
 		}
+		if _, err := tx.DropKeptAnswers(ctx, now.Add(-store.KeepAnswers), tidyBatch); err != nil {
+			return err
+		}
 		_, err := tx.Rewake(ctx, now.Add(-lateEvent))
 		return err
 	})

@@ -39,6 +39,7 @@ type Store struct {
 	logger  *slog.Logger
 	now     func() time.Time
 	lastID  *atomic.Int64
+	units   chan struct{} // one for each Unit
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -72,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{
 		db: db, builder: bun.NewDB(db.writer, db.bun), hub: newHub(),
-		logger: cfg.Logger, now: cfg.Now, lastID: new(atomic.Int64),
+		logger: cfg.Logger, now: cfg.Now, lastID: new(atomic.Int64), units: make(chan struct{}, db.mostUnits()),
 	}
 	s.roster = newRoster(s.hub)
 	s.reads = reads{c: db.onReaders(), builder: s.builder}
@@ -146,6 +147,9 @@ const (
 func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
 	if ctx.Value(writing{}) != nil {
 		return errNested
+	}
+	if tx := unitOf(ctx); tx != nil {
+		return tx.part(ctx, f)
 	}
 	inner := context.WithValue(ctx, writing{}, true)
 	pause := firstPause

@@ -120,9 +120,9 @@ func (s *Service) findCandidates(c *call, a *metal.Allocation) error {
 // place finds a node for a and stores both. Nodes that somebody works on are
 // waited for a little; what then has no node is stored as an error.
 func (s *Service) place(ctx context.Context, a *metal.Allocation) error {
-	p := &placing{service: s, given: *a, start: newUUID()}
+	p := &placing{service: s, given: *a, start: newUUID(), last: isLastTry(ctx)}
 	err := p.try(ctx, a)
-	if metal.ReasonOf(err) != metal.Locked {
+	if metal.ReasonOf(err) != metal.Locked || store.InUnit(ctx) { // who began the unit waits
 		return err
 	}
 	patience, cancel := context.WithTimeout(ctx, lockPatience)

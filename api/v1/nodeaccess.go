@@ -89,7 +89,7 @@ func (s *Service) changeNode(ctx context.Context, uuid string, f func(ctx contex
 // last time when patience is at its end.
 func (s *Service) whenFree(ctx context.Context, uuid string, f func() error) error {
 	err := f()
-	if metal.ReasonOf(err) != metal.Locked {
+	if metal.ReasonOf(err) != metal.Locked || store.InUnit(ctx) { // who began the unit waits
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)

@@ -63,6 +63,7 @@ type Service struct {
 	log       *slog.Logger
 	clock     func() time.Time
 	refused   refusals
+	underWay  underWay
 	buffers   sync.Pool // of *[]byte, for answers
 }
 
@@ -168,7 +169,7 @@ func (s *Service) serve(op *openapi.Operation, h handler) echo.HandlerFunc {
 				return err
 			}
 		}
-		return h(c)
+		return s.once(c, h)
 	}
 }
 

@@ -144,19 +144,20 @@ func transient(a plane.Answer, err error) bool {
 
 func (l *life) create(ctx context.Context) error {
 	return again(ctx, "create the node", func() (bool, any, error) {
-		a, err := l.plane.Try(ctx, http.MethodPost, "/v1/nodes", l.node())
+		a, err := l.plane.Try(ctx, http.MethodPost, "/v1/nodes", l.node(), l.key("create"))
 		switch {
 		case err == nil && a.Status == http.StatusCreated:
 			return true, nil, nil
-		case err == nil && a.Status == http.StatusConflict:
-			// Made by an attempt whose answer was lost.
-			a, err = l.plane.Try(ctx, http.MethodGet, "/v1/nodes/"+l.name, nil)
-			return err == nil && a.Status == http.StatusOK, told(a, err), nil
 		case transient(a, err) || strings.Contains(a.Text, "No valid host was found"):
 			return false, told(a, err), nil // the last where the site's agent is away
 		}
 		return false, nil, fmt.Errorf("create the node: %d %s", a.Status, a.Text)
 	})
+}
+
+// key marks a request of this life, so that it may be sent again.
+func (l *life) key(what string) string {
+	return fmt.Sprintf("Idempotency-Key: %s-%d-%s", l.name, l.lives, what)
 }
 
 func told(a plane.Answer, err error) any {
@@ -215,7 +216,7 @@ func (l *life) reach(ctx context.Context, s stage) error {
 		case moved:
 			return n["provision_state"] == s.end && n["target_provision_state"] == nil, state, nil
 		}
-		a, err := l.plane.Try(ctx, http.MethodPut, "/v1/nodes/"+l.name+"/states/provision", l.body(s))
+		a, err := l.plane.Try(ctx, http.MethodPut, "/v1/nodes/"+l.name+"/states/provision", l.body(s), l.key(s.verb))
 		refusal = told(a, err)
 		return false, state, nil
 	})

@@ -48,8 +48,8 @@ func (p *Plane) Must(method, path string, body any) map[string]any {
 }
 
 // Try is Call where no answer is an error and not the end of the test. It may be
-// used in any goroutine.
-func (p *Plane) Try(ctx context.Context, method, path string, body any) (Answer, error) {
+// used in any goroutine. Further headers are "Name: value".
+func (p *Plane) Try(ctx context.Context, method, path string, body any, headers ...string) (Answer, error) {
 	var content io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -65,6 +65,10 @@ func (p *Plane) Try(ctx context.Context, method, path string, body any) (Answer,
 	request.Header.Set("X-OpenStack-Ironic-API-Version", Version)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
 	}
 	response, err := client.Do(request)
 	if err != nil {

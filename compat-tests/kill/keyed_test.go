@@ -1,0 +1,55 @@
+package kill
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"ferrule/compat-tests/plane"
+	"ferrule/failpoint"
+)
+
+// TestAKeyedRequestIsDoneOnceOverAKill sends requests again whose answers a kill
+// has swallowed: before what they ask for was there, and after.
+func TestAKeyedRequestIsDoneOnceOverAKill(t *testing.T) {
+	if testing.Short() {
+		return // starts the program ten times
+	}
+	t.Parallel()
+	p := plane.New(t, plane.Options{})
+	swallowed := func(point, method, path string, body any, key string) plane.Answer {
+		t.Helper()
+		p.Launch(fmt.Sprintf("%s=%s:1", failpoint.Env, point))
+		p.AwaitReady()
+		if a, err := p.Try(t.Context(), method, path, body, key); err == nil {
+			t.Fatalf("%s: there is an answer: %d %s", point, a.Status, a.Text)
+		}
+		<-p.Ended()
+		p.Launch()
+		p.AwaitReady()
+		first, err := p.Try(t.Context(), method, path, body, key)
+		if err != nil || first.Status/100 != 2 {
+			t.Fatalf("%s: %s %s: %d %s %v", point, method, path, first.Status, first.Text, err)
+		}
+		second, err := p.Try(t.Context(), method, path, body, key)
+		if err != nil || second.Status != first.Status || second.Text != first.Text {
+			t.Errorf("%s: answered %d %s, then %d %s %v", point, first.Status, first.Text, second.Status, second.Text, err)
+		}
+		p.Kill()
+		return first
+	}
+	node := map[string]any{"driver": "fake-hardware"}
+	for i, point := range []string{"api-answer-not-kept", "api-answer-kept"} {
+		uuid := swallowed(point, http.MethodPost, "/v1/nodes", node, "Idempotency-Key: create-"+point).Body["uuid"]
+		path := fmt.Sprintf("/v1/nodes/%v", uuid)
+		swallowed(point, http.MethodPut, path+"/states/provision", map[string]any{"target": "manage"}, "Idempotency-Key: manage-"+point)
+		p.Launch()
+		p.AwaitReady()
+		p.AwaitState(fmt.Sprint(uuid), "manageable", time.Minute)
+		if list, _ := p.Must(http.MethodGet, "/v1/nodes", nil)["nodes"].([]any); len(list) != i+1 {
+			t.Errorf("%s: there are %d nodes", point, len(list))
+		}
+		p.Kill()
+	}
+}
