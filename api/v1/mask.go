@@ -121,9 +121,6 @@ func maskText(s string) string {
 	if !metal.IsSecretKey(s) {
 		return s
 	}
-	if !metal.IsSecretKey(s) {
-		return s
-	}
 	for _, re := range secretText() {
 		s = re.ReplaceAllString(s, "${1}"+metal.Masked)
 	}
