@@ -33,10 +33,13 @@ const (
 	GateFault405 Gate = "fault-405"
 	GateFault406 Gate = "fault-406"
 	GateRoute404 Gate = "route-404" // not found, raised while routing
-	GateRoute405 Gate = "route-405"
+	GateRoute405 Gate = "route-405" // what the path's object takes is allowed
 	GateRoute406 Gate = "route-406"
 	GateTold404  Gate = "told-404" // while routing, and with a word on the version
 	GateTold405  Gate = "told-405"
+	// Raised in the handler once it has looked at the arguments, or at the object.
+	GateLate404 Gate = "late-404"
+	GateLate406 Gate = "late-406"
 )
 
 // About is what an operation's policies are asked about.
@@ -113,6 +116,8 @@ type Field struct {
 	Patch     bool // accepted as root of a patch
 	Create    bool // accepted in the body of a create
 	Masked    bool // holds secrets that answers mask
+	// Accepted before Min as well, though not shown: in fields=, as sort_key.
+	EarlySelect, EarlySort bool
 }
 
 // FieldKind is the JSON type of a field.

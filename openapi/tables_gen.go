@@ -104,7 +104,7 @@ var Operations = []Operation{
 	{ID: "setBootMode", Method: "PUT", Path: "/v1/nodes/{node}/states/boot_mode", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_boot_mode"}, About: "node", Args: []Arg{
 		{Name: "target", Min: 1, Kind: "string"},
 	}},
-	{ID: "setSecureBoot", Method: "PUT", Path: "/v1/nodes/{node}/states/secure_boot", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_secure_boot"}, About: "node", Args: []Arg{
+	{ID: "setSecureBoot", Method: "PUT", Path: "/v1/nodes/{node}/states/secure_boot", Min: 76, Success: 202, TooOld: "late-404", Policies: []string{"baremetal:node:set_secure_boot"}, About: "node", Args: []Arg{
 		{Name: "target", Min: 1, Kind: "boolean"},
 	}},
 	{ID: "getConsole", Method: "GET", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_console"}, About: "node"},
@@ -229,13 +229,13 @@ var Operations = []Operation{
 		{Name: "fields", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "detail", Kind: ParamBool, Min: 1, TooOld: 406},
 	}},
-	{ID: "listTraits", Method: "GET", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 200, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:list"}, About: "node"},
-	{ID: "putTraits", Method: "PUT", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node", Args: []Arg{
+	{ID: "listTraits", Method: "GET", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 200, TooOld: "late-406", Policies: []string{"baremetal:node:traits:list"}, About: "node"},
+	{ID: "putTraits", Method: "PUT", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "route-405", Policies: []string{"baremetal:node:traits:set"}, About: "node", Args: []Arg{
 		{Name: "traits", Min: 1, Kind: "array"},
 	}},
-	{ID: "deleteTraits", Method: "DELETE", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
-	{ID: "putTrait", Method: "PUT", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:set"}, About: "node"},
-	{ID: "deleteTrait", Method: "DELETE", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
+	{ID: "deleteTraits", Method: "DELETE", Path: "/v1/nodes/{node}/traits", Min: 37, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
+	{ID: "putTrait", Method: "PUT", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "route-405", Policies: []string{"baremetal:node:traits:set"}, About: "node"},
+	{ID: "deleteTrait", Method: "DELETE", Path: "/v1/nodes/{node}/traits/{trait}", Min: 37, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:node:traits:delete"}, About: "node"},
 	{ID: "listBIOS", Method: "GET", Path: "/v1/nodes/{node}/bios", Min: 40, Success: 200, TooOld: "route-404", Resource: "BIOSSetting", Policies: []string{"baremetal:node:bios:get"}, About: "node", Params: []Param{
 		{Name: "fields", Kind: ParamList, Min: 74, TooOld: 400},
 		{Name: "detail", Kind: ParamBool, Min: 74, TooOld: 400},
@@ -566,7 +566,7 @@ var Operations = []Operation{
 	}},
 	{ID: "updateInspectionRule", Method: "PATCH", Path: "/v1/inspection_rules/{inspection_rule}", Min: 96, Success: 200, TooOld: "fault-405", Resource: "InspectionRule", Policies: []string{"baremetal:inspection_rule:update"}, About: "request"},
 	{ID: "deleteInspectionRule", Method: "DELETE", Path: "/v1/inspection_rules/{inspection_rule}", Min: 96, Success: 204, TooOld: "fault-405", Policies: []string{"baremetal:inspection_rule:delete"}, About: "request"},
-	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:driver:ipa_lookup"}, About: "request", Params: []Param{
+	{ID: "lookup", Method: "GET", Path: "/v1/lookup", Min: 22, Success: 200, TooOld: "late-404", Public: true, Policies: []string{"baremetal:driver:ipa_lookup"}, About: "request", Params: []Param{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
@@ -578,7 +578,7 @@ var Operations = []Operation{
 		{Name: "agent_version", Min: 36, Kind: "string"},
 		{Name: "callback_url", Min: 1, Kind: "string"},
 	}},
-	{ID: "continueInspection", Method: "POST", Path: "/v1/continue_inspection", Min: 84, Success: 202, AlsoAt: 1, TooOld: "fault-404", BodyLimit: 16777216, Public: true, Policies: []string{"baremetal:driver:ipa_continue_inspection"}, About: "request", Params: []Param{
+	{ID: "continueInspection", Method: "POST", Path: "/v1/continue_inspection", Min: 84, Success: 202, AlsoAt: 1, TooOld: "late-404", BodyLimit: 16777216, Public: true, Policies: []string{"baremetal:driver:ipa_continue_inspection"}, About: "request", Params: []Param{
 		{Name: "node_uuid", Kind: ParamString, Min: 84, TooOld: 406},
 	}, Args: []Arg{
 		{Name: "inventory", Min: 1, Kind: "object"},
@@ -840,10 +840,10 @@ var NodeHistoryFields = newResource("NodeHistory", []Field{
 	{Name: "event_type", Kind: "string", Min: 78, Max: 115, Detail: true, Sort: true, Select: true},
 	{Name: "conductor", Kind: "string", Min: 78, Max: 115, Detail: true, Sort: true, Select: true},
 	{Name: "user", Kind: "string", Min: 78, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
-	{Name: "project", Kind: "string", Min: 113, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
-	{Name: "state", Kind: "string", Min: 115, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
-	{Name: "target_provision_state", Kind: "string", Min: 115, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
-	{Name: "duration_seconds", Kind: "integer", Min: 115, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
+	{Name: "project", Kind: "string", Min: 113, Max: 115, Nullable: true, Detail: true, Sort: true, EarlySort: true, Select: true},
+	{Name: "state", Kind: "string", Min: 115, Max: 115, Nullable: true, Detail: true, Sort: true, EarlySort: true, Select: true},
+	{Name: "target_provision_state", Kind: "string", Min: 115, Max: 115, Nullable: true, Detail: true, Sort: true, EarlySort: true, Select: true},
+	{Name: "duration_seconds", Kind: "integer", Min: 115, Max: 115, Nullable: true, Detail: true, Sort: true, EarlySort: true, Select: true},
 })
 
 // Indexes of the fields of BIOSSetting.
@@ -968,7 +968,7 @@ var PortFields = newResource("Port", []Field{
 	{Name: "node_uuid", Kind: "uuid", Min: 1, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
 	{Name: "node_ident", Kind: "string", Min: 94, Max: 115, Create: true},
 	{Name: "extra", Kind: "object", Min: 1, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
-	{Name: "internal_info", Kind: "object", Min: 18, Max: 115, Detail: true, Select: true},
+	{Name: "internal_info", Kind: "object", Min: 18, Max: 115, Detail: true, EarlySelect: true, Select: true},
 	{Name: "local_link_connection", Kind: "object", Min: 19, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
 	{Name: "pxe_enabled", Kind: "boolean", Min: 19, Max: 115, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "portgroup_uuid", Kind: "uuid", Min: 24, Max: 115, Nullable: true, Detail: true, Patch: true, Create: true, Select: true},
@@ -1015,8 +1015,8 @@ var PortgroupFields = newResource("Portgroup", []Field{
 	{Name: "standalone_ports_supported", Kind: "boolean", Min: 23, Max: 115, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "mode", Kind: "string", Min: 26, Max: 115, Nullable: true, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "properties", Kind: "object", Min: 26, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
-	{Name: "physical_network", Kind: "string", Min: 102, Max: 115, Nullable: true, MaxLength: 64, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
-	{Name: "category", Kind: "string", Min: 103, Max: 115, Nullable: true, MaxLength: 80, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
+	{Name: "physical_network", Kind: "string", Min: 102, Max: 115, Nullable: true, MaxLength: 64, Detail: true, Sort: true, Patch: true, Create: true, EarlySelect: true, EarlySort: true, Select: true},
+	{Name: "category", Kind: "string", Min: 103, Max: 115, Nullable: true, MaxLength: 80, Detail: true, Sort: true, Patch: true, Create: true, EarlySelect: true, EarlySort: true, Select: true},
 	{Name: "dynamic_portgroup", Kind: "boolean", Min: 111, Max: 115, Detail: true, Sort: true, Select: true},
 	{Name: "created_at", Kind: "date-time", Min: 23, Max: 115, Detail: true, Sort: true, Select: true},
 	{Name: "updated_at", Kind: "date-time", Min: 23, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},
@@ -1198,7 +1198,7 @@ var AllocationFields = newResource("Allocation", []Field{
 	{Name: "extra", Kind: "object", Min: 52, Max: 115, List: true, Detail: true, Patch: true, Create: true, Select: true},
 	{Name: "state", Kind: "string", Min: 52, Max: 115, List: true, Detail: true, Sort: true, Select: true},
 	{Name: "last_error", Kind: "string", Min: 52, Max: 115, Nullable: true, List: true, Detail: true, Sort: true, Select: true},
-	{Name: "owner", Kind: "string", Min: 60, Max: 115, Nullable: true, List: true, Detail: true, Sort: true, Create: true, Select: true},
+	{Name: "owner", Kind: "string", Min: 60, Max: 115, Nullable: true, List: true, Detail: true, Sort: true, Create: true, EarlySort: true, Select: true},
 	{Name: "created_at", Kind: "date-time", Min: 52, Max: 115, List: true, Detail: true, Sort: true, Select: true},
 	{Name: "updated_at", Kind: "date-time", Min: 52, Max: 115, Nullable: true, List: true, Detail: true, Sort: true, Select: true},
 	{Name: "links", Kind: "array", Min: 52, Max: 115, List: true, Detail: true, Select: true},
@@ -1275,7 +1275,7 @@ var RunbookFields = newResource("Runbook", []Field{
 	{Name: "extra", Kind: "object", Min: 92, Max: 115, Detail: true, Patch: true, Create: true, Select: true},
 	{Name: "public", Kind: "boolean", Min: 92, Max: 115, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
 	{Name: "owner", Kind: "string", Min: 92, Max: 115, Nullable: true, MaxLength: 255, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
-	{Name: "description", Kind: "string", Min: 112, Max: 115, Nullable: true, MaxLength: 255, Detail: true, Sort: true, Patch: true, Create: true, Select: true},
+	{Name: "description", Kind: "string", Min: 112, Max: 115, Nullable: true, MaxLength: 255, Detail: true, Sort: true, Patch: true, Create: true, EarlySort: true, Select: true},
 	{Name: "traits", Kind: "array", Min: 112, Max: 115, Detail: true, Select: true},
 	{Name: "created_at", Kind: "date-time", Min: 92, Max: 115, Detail: true, Sort: true, Select: true},
 	{Name: "updated_at", Kind: "date-time", Min: 92, Max: 115, Nullable: true, Detail: true, Sort: true, Select: true},

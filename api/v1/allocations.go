@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -251,7 +252,17 @@ func (s *Service) getNodeAllocation(c *call) error {
 	if err != nil {
 		return err
 	}
-	return allocations.answerOne(c, &a)
+	names, given := c.query.list("fields")
+	if !given {
+		return allocations.answerOne(c, &a)
+	}
+	// Unlike elsewhere, what is newer than the version is not refused.
+	fields, err := selectView(openapi.AllocationFields, openapi.MaxVersion, names)
+	if err != nil {
+		return err
+	}
+	fields = slices.DeleteFunc(fields, func(i int) bool { return !openapi.AllocationFields.Fields[i].VisibleAt(c.version) })
+	return allocations.answerIn(c, http.StatusOK, &a, fields)
 }
 
 func (s *Service) deleteNodeAllocation(c *call) error {

@@ -12,7 +12,7 @@ import (
 
 // chassisKind is the resource of chassis (Ironic: controllers/v1/chassis).
 var chassisKind = newResource(resource[metal.Chassis]{
-	registry: openapi.ChassisFields, noun: "chassis", path: "chassis", key: "chassis",
+	registry: openapi.ChassisFields, noun: "chassis", path: "chassis", key: "chassis", strict: true,
 	listed: []string{"uuid", "description"},
 	uuid:   chassisUUID,
 	fields: map[string]property[metal.Chassis]{
@@ -59,7 +59,7 @@ func (s *Service) getChassis(c *call) error {
 	if _, err := c.uuidOf("chassis"); err != nil {
 		return err
 	}
-	if err := c.query.gate(c.op); err != nil {
+	if err := chassisKind.gate(c); err != nil {
 		return err
 	}
 	ch, err := s.chassis(c)

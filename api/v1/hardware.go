@@ -82,6 +82,9 @@ func (s *Service) setSecureBoot(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkVersion(); err != nil {
+		return err
+	}
 	n, err := s.servedNode(c, http.StatusNotFound)
 	if err != nil {
 		return err

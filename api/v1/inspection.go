@@ -33,7 +33,10 @@ func (s *Service) continueInspection(c *call) error {
 	if err := s.checkRamdiskEndpoints(); err != nil {
 		return err
 	}
-	if uuid != nil && c.version < 84 {
+	if err := c.checkVersion(); err != nil {
+		return err
+	}
+	if uuid != nil && c.version < c.op.Min {
 		return notFound("API version 1.84 or newer is required")
 	}
 	ctx := c.Request().Context()
@@ -45,7 +48,7 @@ func (s *Service) continueInspection(c *call) error {
 		return err
 	}
 	token := ""
-	if c.version >= 84 {
+	if c.version >= c.op.Min {
 		if token, err = s.giveToken(ctx, &n); err != nil {
 			return err
 		}
@@ -62,7 +65,7 @@ func (s *Service) continueInspection(c *call) error {
 		return err
 	}
 	failpoint.Hit("api-inspection-committed")
-	if c.version < 84 {
+	if c.version < c.op.Min {
 		return c.JSON(http.StatusAccepted, map[string]string{"uuid": n.UUID})
 	}
 	return s.answerRamdisk(c, http.StatusAccepted, &n, token)

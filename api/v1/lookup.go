@@ -36,6 +36,9 @@ func (s *Service) checkRamdiskEndpoints() error {
 // lookup tells a ramdisk which node it runs on. Whatever keeps the node from
 // being found gives the same 404 (Ironic: LookupController).
 func (s *Service) lookup(c *call) error {
+	if err := c.checkVersion(); err != nil {
+		return err
+	}
 	if err := s.checkRamdiskEndpoints(); err != nil {
 		return err
 	}

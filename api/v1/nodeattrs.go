@@ -230,12 +230,19 @@ func setConductorGroup(n *metal.Node, v any) error {
 	if s == nil {
 		return nil
 	}
-	for _, r := range *s {
+	n.ConductorGroup = strings.ToLower(*s)
+	return nil
+}
+
+// checkConductorGroup refuses a group that can be none, once the version may set
+// one.
+func checkConductorGroup(v any) error {
+	group, _ := v.(string)
+	for _, r := range group {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r)) {
 			return badRequest("Invalid conductor group: it may hold letters, digits, '_', '-' and '.' only.")
 		}
 	}
-	n.ConductorGroup = strings.ToLower(*s)
 	return nil
 }
 

@@ -208,8 +208,9 @@ func selectView(r *openapi.Resource, v openapi.Version, names []string) (view, e
 		switch {
 		case !ok || !f.Select:
 			unknown = append(unknown, name)
-		case !f.VisibleAt(v):
+		case !f.VisibleAt(v) && !f.EarlySelect:
 			return nil, notAcceptable()
+		case !f.VisibleAt(v): // not refused, and not shown
 		case name != "links":
 			out = append(out, i)
 		}

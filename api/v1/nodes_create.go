@@ -84,6 +84,9 @@ func (s *Service) newNode(c *call, body map[string]any) (*metal.Node, error) {
 	if err := rejectNewer(openapi.NodeFields, c.version, body); err != nil {
 		return nil, err
 	}
+	if err := checkConductorGroup(body["conductor_group"]); err != nil {
+		return nil, err
+	}
 	if n.UUID == "" {
 		n.UUID = newUUID()
 	}

@@ -75,6 +75,11 @@ func (s *Service) checkNodePatch(c *call, ops []patchOp) error {
 			return badRequest("Cannot update node with description exceeding 4096 characters")
 		}
 	}
+	for _, v := range patchValues(ops, "/conductor_group") {
+		if err := checkConductorGroup(v); err != nil {
+			return err
+		}
+	}
 	for _, v := range patchValues(ops, "/network_data") {
 		if err := checkNetworkData(v); err != nil {
 			return err

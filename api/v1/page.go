@@ -36,7 +36,7 @@ func (s *Service) page(c *call, r *openapi.Resource, checkMarker func(string) bo
 	if v := c.query.text("sort_key"); v != nil && *v != "" {
 		p.SortKey = *v
 		if f, _, ok := r.Field(*v); ok {
-			if !f.VisibleAt(c.version) {
+			if !f.VisibleAt(c.version) && !f.EarlySort {
 				return p, notAcceptable()
 			}
 			if !f.Sort {

@@ -108,6 +108,14 @@ func optionalObject(v any) (metal.JSON, error) {
 	return "", wrongType(v, "object", "null")
 }
 
+// checkPhysicalNetwork refuses a name that is none.
+func checkPhysicalNetwork(p *metal.Port) error {
+	if p.PhysicalNetwork != nil && *p.PhysicalNetwork == "" {
+		return badRequest("A non-empty value is required when setting physical_network")
+	}
+	return nil
+}
+
 func portText(name string, limit int, field func(p *metal.Port) **string) portAttribute {
 	return portAttribute{
 		get: func(p *metal.Port) any { return textOrNil(*field(p)) },
@@ -115,9 +123,6 @@ func portText(name string, limit int, field func(p *metal.Port) **string) portAt
 			s, err := optionalText(limit, v)
 			if err != nil {
 				return err
-			}
-			if name == "physical_network" && s != nil && *s == "" {
-				return badRequest("A non-empty value is required when setting physical_network")
 			}
 			*field(p) = s
 			return nil

@@ -2,7 +2,6 @@ package v1
 
 import (
 	"net/http"
-	"slices"
 
 	"ferrule/metal"
 	"ferrule/openapi"
@@ -170,10 +169,6 @@ func (s *Service) getPort(c *call) error {
 	}
 	fields := detailView(openapi.PortFields, c.version)
 	if names, given := c.query.list("fields"); given {
-		if c.version < 18 {
-			// Not refused like other new fields, only never shown.
-			names = slices.DeleteFunc(names, func(name string) bool { return name == "internal_info" })
-		}
 		if fields, err = selectView(openapi.PortFields, c.version, names); err != nil {
 			return err
 		}

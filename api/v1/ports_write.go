@@ -38,6 +38,9 @@ func (s *Service) createPort(c *call) error {
 	if err := gatePort(c.version, body); err != nil {
 		return err
 	}
+	if err := checkPhysicalNetwork(p); err != nil {
+		return err
+	}
 	if err := checkSmartNIC(p); err != nil {
 		return err
 	}
@@ -223,6 +226,9 @@ func (u *portUpdate) apply(p *metal.Port) error {
 		if err := portAttributes[f.Name].set(p, doc[f.Name]); err != nil {
 			return schemaOf("patch", err)
 		}
+	}
+	if err := checkPhysicalNetwork(p); err != nil {
+		return err
 	}
 	return checkSmartNIC(p)
 }

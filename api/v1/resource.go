@@ -20,6 +20,7 @@ type resource[T any] struct {
 	key      string                   // of the array in a list
 	required []string                 // in the body of a create
 	listed   []string                 // the default view, in the order in which next links name it
+	strict   bool                     // a name in fields= that there is not is refused before all else
 	unknown  bool                     // in fields=, what is newer than the version is unknown, not unacceptable
 	marker   func(s string) bool      // how a list's marker looks; nil: a UUID
 	prune    func(doc map[string]any) // of a patched document, what is dropped without a word
@@ -92,6 +93,16 @@ func (r *resource[T]) oneView(c *call) (view, error) {
 	return detailView(r.registry, c.version), nil
 }
 
+// gate refuses parameters that are newer than the request.
+func (r *resource[T]) gate(c *call) error {
+	if names, given := c.query.list("fields"); given && r.strict {
+		if _, err := selectView(r.registry, openapi.MaxVersion, names); err != nil {
+			return err
+		}
+	}
+	return c.query.gate(c.op)
+}
+
 // selected is the view of the fields that fields= names.
 func (r *resource[T]) selected(c *call, names []string) (view, error) {
 	v, err := selectView(r.registry, c.version, names)
@@ -113,7 +124,7 @@ type list struct {
 // list reads what all lists have in common; detailed is a list under /detail.
 func (r *resource[T]) list(s *Service, c *call, collection string, detailed bool) (list, error) {
 	l := list{collection: collection}
-	err := c.query.gate(c.op)
+	err := r.gate(c)
 	if err != nil {
 		return l, err
 	}

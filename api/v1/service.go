@@ -155,8 +155,10 @@ func (s *Service) serve(op *openapi.Operation, h handler) echo.HandlerFunc {
 		if err := c.checkPath(); err != nil {
 			return err
 		}
-		if err := c.checkVersion(); err != nil {
-			return err
+		if !late(op.TooOld) {
+			if err := c.checkVersion(); err != nil {
+				return err
+			}
 		}
 		q, err := c.parseArguments()
 		if err != nil {
@@ -173,20 +175,23 @@ func (s *Service) serve(op *openapi.Operation, h handler) echo.HandlerFunc {
 	}
 }
 
+// late reports whether the handler itself checks the version.
+func late(g openapi.Gate) bool { return g == openapi.GateLate404 || g == openapi.GateLate406 }
+
 // checkVersion answers a request that is older than the route.
 func (c *call) checkVersion() error {
 	if c.version >= c.op.Min || c.op.AlsoAt != 0 && c.version == c.op.AlsoAt {
 		return nil
 	}
 	switch c.op.TooOld {
-	case openapi.GateFault404:
+	case openapi.GateFault404, openapi.GateLate404:
 		return notFound("The API version 1.%d or newer is required.", c.op.Min)
 	case openapi.GateFault405:
 		return faultf(http.StatusMethodNotAllowed, "The API version 1.%d or newer is required.", c.op.Min)
-	case openapi.GateFault406:
+	case openapi.GateFault406, openapi.GateLate406:
 		return notAcceptable()
 	case openapi.GateRoute405:
-		return routeFault(http.StatusMethodNotAllowed)
+		return notAllowed("DELETE, GET, PATCH, POST")
 	case openapi.GateTold404, openapi.GateTold405:
 		status := http.StatusNotFound
 		if c.op.TooOld == openapi.GateTold405 {

@@ -15,6 +15,9 @@ func (s *Service) listTraits(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkVersion(); err != nil {
+		return err
+	}
 	return c.answerTraits(n.Traits)
 }
 

@@ -173,17 +173,25 @@ func (a Answer) shown(step Step) Answer {
 	return a
 }
 
-// project keeps some keys of an object and counts the others. An object that
-// has none of them is another kind of answer and stays whole.
+// project keeps some keys of an object and counts the others; LIST/KEY is a key
+// of each item of a list. An object that has none of them is another kind of
+// answer and stays whole.
 func project(body any, keys []string) any {
 	object, ok := body.(map[string]any)
 	if !ok {
 		return body
 	}
-	kept := map[string]any{}
+	kept, items := map[string]any{}, map[string][]string{}
 	for _, k := range keys {
-		if v, ok := object[k]; ok {
+		if list, key, ok := strings.Cut(k, "/"); ok {
+			items[list] = append(items[list], key)
+		} else if v, ok := object[k]; ok {
 			kept[k] = v
+		}
+	}
+	for key, of := range items {
+		if list, ok := object[key].([]any); ok {
+			kept[key] = projectAll(list, of)
 		}
 	}
 	if len(kept) == 0 {
@@ -191,4 +199,12 @@ func project(body any, keys []string) any {
 	}
 	kept["and keys"] = json.Number(fmt.Sprint(len(object) - len(kept)))
 	return kept
+}
+
+func projectAll(list []any, keys []string) []any {
+	all := make([]any, len(list))
+	for i := range list {
+		all[i] = project(list[i], keys)
+	}
+	return all
 }

@@ -78,6 +78,7 @@ func failed(r *run, _ task) (verdict, error) {
 	}
 	text := r.plan.Failure
 	r.flowCut()
+	r.history("ERROR", eventType, text) // of the state in which it failed
 	cleaning := r.node.ProvisionState.Is(metal.Cleaning, metal.CleanWait, metal.CleanHold)
 	if err := metal.Fire(r.node, event, r.keepTarget(), r.Now); err != nil {
 		return stay, err
@@ -105,7 +106,6 @@ func failed(r *run, _ task) (verdict, error) {
 	r.node.LastError = &text
 	r.clearSteps()
 	r.forgetRamdisk(true)
-	r.history("ERROR", eventType, text)
 	r.close()
 	return done, nil
 }

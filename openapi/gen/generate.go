@@ -209,6 +209,9 @@ func writeField(b *strings.Builder, name string, s *openapi3.Schema, ext ext, ma
 			fmt.Fprintf(b, ", %s: true", flag.field)
 		}
 	}
+	for _, how := range ext.list("early") {
+		fmt.Fprintf(b, ", Early%s: true", goName(how))
+	}
 	if v, refused := ext["select"]; !refused || v == true {
 		b.WriteString(", Select: true")
 	}
