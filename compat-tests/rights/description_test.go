@@ -43,7 +43,7 @@ func describedAnswers(t *testing.T) func(method, path string, a answer) {
 		}
 		path, _, _ = strings.Cut(path, "?")
 		if err := d.Check(conform.Answer{
-			Method: method, Path: path, Version: describedVersion, Status: a.status, Body: body, Empty: a.text == "",
+			Method: method, Path: path, Version: describedVersion, Status: a.status, Header: a.header, Body: body, Empty: a.text == "",
 		}); err != nil {
 			t.Errorf("%s %s: %d is not as described: %v", method, path, a.status, err)
 		}

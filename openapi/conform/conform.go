@@ -25,7 +25,8 @@ type Answer struct {
 	Method, Path string // without the query
 	Version      openapi.Version
 	Status       int
-	Body         any // decoded JSON
+	Header       http.Header // nil: not looked at
+	Body         any         // decoded JSON
 	Empty        bool
 }
 
@@ -158,7 +159,26 @@ func (d *Description) Check(a Answer) error {
 	if ref == nil {
 		return fmt.Errorf("status %d is not described", a.Status)
 	}
+	if err := checkHeaders(doc, ref.Value, a); err != nil {
+		return err
+	}
 	return checkBody(doc, ref.Value, a)
+}
+
+func checkHeaders(doc *openapi3.T, response *openapi3.Response, a Answer) error {
+	if a.Header == nil {
+		return nil
+	}
+	for name, header := range response.Headers {
+		value := a.Header.Get(name)
+		if value == "" && !header.Value.Required {
+			continue
+		}
+		if err := header.Value.Schema.Value.VisitJSON(value, openapi3.EnableFormatValidation(), formats(doc)); err != nil {
+			return fmt.Errorf("header %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // checkRefusal holds an answer to a request that is no operation to what a

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -86,7 +87,11 @@ func closed(schema *openapi3.Schema) bool {
 func TestSchemasAreAsNarrowAsTheRegistry(t *testing.T) {
 	t.Parallel()
 	d := read(t)
-	for v := openapi.MinVersion; v <= openapi.MaxVersion; v++ {
+	every := openapi.Version(1)
+	if testing.Short() {
+		every = openapi.MaxVersion - openapi.MinVersion // the first and the last
+	}
+	for v := openapi.MinVersion; v <= openapi.MaxVersion; v += every {
 		doc, err := d.At(v)
 		if err != nil {
 			t.Fatal(err)
@@ -171,6 +176,7 @@ func TestWhatIsNotDescribedIsFound(t *testing.T) {
 		"the field in time":  {true, Answer{Path: "/v1/nodes/n", Version: 82, Status: 200, Body: map[string]any{"shard": "s"}}},
 		"no time":            {false, Answer{Path: "/v1/nodes/n", Version: 82, Status: 200, Body: map[string]any{"created_at": "2026-01-02T03:04:05"}}},
 		"no address":         {false, Answer{Path: "/v1/nodes/n", Version: 82, Status: 200, Body: map[string]any{"links": []any{map[string]any{"href": "v1", "rel": "self"}}}}},
+		"no request id":      {false, Answer{Path: "/v1/shards", Version: 82, Status: 200, Header: http.Header{}, Body: shard(map[string]any{"name": "s"})}},
 		"an address":         {true, Answer{Path: "/v1/nodes/n", Version: 82, Status: 200, Body: map[string]any{"links": []any{link}}}},
 	}
 	for name, c := range cases {
