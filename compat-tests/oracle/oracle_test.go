@@ -239,6 +239,31 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// TestOracleAskedAgain asks Ferrule for each change twice with one key: what was
+// done once, and is answered from memory, is what Ironic says and does.
+func TestOracleAskedAgain(t *testing.T) {
+	if testing.Short() || *update {
+		return
+	}
+	server := ferrule(t)
+	server.Keyed = true
+	allowed, err := LoadAllowed("differences.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios := loadCases(t)
+	if *only == "" {
+		scenarios = aTwentieth(t, scenarios)
+	}
+	report := Compare(t.Context(), server, scenarios, loadRecording(t))
+	for _, b := range report.Broken {
+		t.Error(b)
+	}
+	if unwanted := Unwanted(report.Found, allowed); len(unwanted) > 0 {
+		t.Errorf("%d unwanted differences:\n%s", differing(unwanted), describe(unwanted, *most))
+	}
+}
+
 func ferrule(t *testing.T) *Server {
 	t.Helper()
 	if *ferruleURL != "" {

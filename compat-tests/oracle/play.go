@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -151,11 +152,44 @@ var bodyMacros = strings.NewReplacer(
 )
 
 func (p *player) request(ctx context.Context, step Step) (Answer, error) {
+	req, err := p.prepare(ctx, step)
+	if err != nil {
+		return Answer{}, err
+	}
+	res, err := client.Do(req)
+	if err == nil && p.server.Keyed && takesKey(req) && res.StatusCode/100 == 2 {
+		_ = res.Body.Close() // the second is held to all that the first is
+		again, wrong := p.prepare(ctx, step)
+		if wrong != nil {
+			return Answer{}, wrong
+		}
+		again.Header.Set(idempotencyKey, req.Header.Get(idempotencyKey))
+		res, err = client.Do(again)
+	}
+	if err != nil {
+		return Answer{}, fmt.Errorf("ask: %w", err)
+	}
+	defer res.Body.Close()
+	return p.answer(step, res)
+}
+
+const idempotencyKey = "Idempotency-Key"
+
+// takesKey says whether a key means something to the request: ramdisks have none.
+func takesKey(req *http.Request) bool {
+	return req.Method != http.MethodGet && req.Method != http.MethodHead &&
+		!strings.Contains(req.URL.Path, "/heartbeat") && !strings.Contains(req.URL.Path, "/continue_inspection")
+}
+
+func (p *player) prepare(ctx context.Context, step Step) (*http.Request, error) {
 	body := bodyMacros.Replace(p.expand(step.Body))
 	target := bodyMacros.Replace(p.expand(step.Path))
 	req, err := http.NewRequestWithContext(ctx, step.Method, p.server.URL+target, requestBody(body))
 	if err != nil {
-		return Answer{}, fmt.Errorf("make the request: %w", err)
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if p.server.Keyed {
+		req.Header.Set(idempotencyKey, rand.Text())
 	}
 	req.ContentLength = int64(len(body))
 	if step.Version != "-" {
@@ -167,16 +201,11 @@ func (p *player) request(ctx context.Context, step Step) (Answer, error) {
 	for _, h := range step.Header {
 		value, err := url.PathUnescape(p.expand(h[1]))
 		if err != nil {
-			return Answer{}, fmt.Errorf("header %s: %w", h[0], err)
+			return nil, fmt.Errorf("header %s: %w", h[0], err)
 		}
 		req.Header.Set(h[0], value)
 	}
-	res, err := client.Do(req)
-	if err != nil {
-		return Answer{}, fmt.Errorf("ask: %w", err)
-	}
-	defer res.Body.Close()
-	return p.answer(step, res)
+	return req, nil
 }
 
 // patience is how long a large body waits for a refusal before it is sent whole.

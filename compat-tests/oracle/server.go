@@ -17,6 +17,7 @@ type Server struct {
 	URL   string
 	DB    *sql.DB // its database, for states that a client cannot reach
 	Hosts []string
+	Keyed bool               // each change is asked for twice, with one Idempotency-Key; the second answer counts
 	Watch func(Step, Answer) // sees each answer to a request, whole and masked; nil: nobody does
 }
 
