@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	_ "embed"
 	"encoding/json"
 	"os"
 	"strings"
@@ -14,12 +13,10 @@ import (
 	"ferrule/compat-tests/coprocess"
 	"ferrule/compat-tests/env"
 	"ferrule/compat-tests/plane"
+	"ferrule/compat-tests/warm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-//go:embed warm.py
-var warm string
 
 // openstack is the client, kept warm: a call is a fork of one process.
 type openstack struct {
@@ -35,7 +32,7 @@ type object = map[string]any
 func newOpenstack(t *testing.T, p *plane.Plane) *openstack {
 	t.Helper()
 	return &openstack{
-		t: t, warm: coprocess.Start(t, env.Venv(t, env.Clients), "-W", "ignore", "-c", warm),
+		t: t, warm: coprocess.Start(t, env.Venv(t, env.Clients), "-W", "ignore", "-c", warm.Openstack),
 		env: map[string]string{
 			"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "LC_ALL": "C.UTF-8", "OS_AUTH_TYPE": "none", "OS_ENDPOINT": p.URL,
 		},

@@ -24,6 +24,7 @@ type Environment string
 const (
 	Ironic            Environment = "ironic"
 	Clients           Environment = "clients"
+	ClientSuites      Environment = "client-suites" // with the tests that clients ship
 	SushyTools        Environment = "sushy-tools"
 	IronicPythonAgent Environment = "ironic-python-agent"
 	Keystone          Environment = "keystone"

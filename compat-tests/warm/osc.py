@@ -1,8 +1,9 @@
-"""Runs the openstack client, one call a line of standard input.
+"""Runs the openstack client many times in one interpreter.
 
 All that calls need is imported once, as that takes most of a call's time; each
-call is a fork of this process. A line is {"args": [...], "env": {...}}, its
-answer the line {"code", "out", "err"}.
+call is a fork of this process. As a program, it reads a call from each line of
+standard input, {"args": [...], "env": {...}}, and answers with the line
+{"code", "out", "err"}.
 """
 
 import importlib
@@ -43,6 +44,8 @@ def call(args, env):
 
 
 def fork(request):
+    """Make one call, {"args", "env"}, and give what came of it."""
+    sys.stdout.flush()  # what is in it would be the call's too
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
@@ -71,4 +74,5 @@ def main():
         print(json.dumps(fork(json.loads(line))), flush=True)
 
 
-main()
+if __name__ == '__main__':
+    main()
