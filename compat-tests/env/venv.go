@@ -28,6 +28,7 @@ const (
 	SushyTools        Environment = "sushy-tools"
 	IronicPythonAgent Environment = "ironic-python-agent"
 	Keystone          Environment = "keystone"
+	Schemathesis      Environment = "schemathesis"
 )
 
 //go:embed requirements/*.txt

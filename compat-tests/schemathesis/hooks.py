@@ -23,8 +23,13 @@ def known(name, value, method=""):
 def map_path_parameters(context, path_parameters):
     if not isinstance(path_parameters, dict):
         return path_parameters
-    method = context.operation.method.upper()
-    return {name: known(name, value, method) for name, value in path_parameters.items()}
+    operation = context.operation
+
+    def method(name):
+        # Only what the whole path names is deleted.
+        return operation.method.upper() if operation.path.endswith("{" + name + "}") else ""
+
+    return {name: known(name, value, method(name)) for name, value in path_parameters.items()}
 
 
 @schemathesis.hook
