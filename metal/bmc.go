@@ -30,6 +30,8 @@ var redfishProperties = []property{
 	{"redfish_password", "Password of the account. It is moved to the sealed store.", false},
 	{"redfish_verify_ca", "true (system roots, the default), false (no verification), or the path of a CA bundle at the site.", false},
 	{"redfish_auth_type", "auto (the default), session or basic.", false},
+	{"redfish_tls_minimum_version", "The oldest TLS version to speak to the BMC: 1.1, 1.2 (the default) or 1.3.", false},
+	{"redfish_tls_ciphers", "The cipher suites to offer the BMC in TLS 1.2 and older, by their OpenSSL names, with colons between; DEFAULT stands for the usual ones.", false},
 	{"redfish_tls_spki_sha256", "SHA-256 of the public key that the BMC's certificate must have, in hex. Takes the place of redfish_verify_ca.", false},
 }
 
@@ -37,11 +39,16 @@ var ramdiskProperties = []property{
 	{"deploy_kernel", "URL of the kernel that the deploy ramdisk is booted with.", false},
 	{"deploy_ramdisk", "URL of the deploy ramdisk.", false},
 	{"deploy_iso", "URL of a ready ISO to use in place of kernel and ramdisk.", false},
+	{"rescue_kernel", "URL of the kernel that the rescue ramdisk is booted with.", false},
+	{"rescue_ramdisk", "URL of the rescue ramdisk.", false},
+	{"rescue_iso", "URL of a ready ISO to use in place of the two.", false},
 	{"bootloader", "URL of an EFI system partition image for a bootable ISO.", false},
 	{"kernel_append_params", "Further words for the ramdisk's kernel line; %default% stands for the configured ones.", false},
 }
 
 var deployProperties = []property{
+	{"image_download_source", "http, local or swift: all the same here, as the ramdisk downloads the image from its URL.", false},
+	{"force_persistent_boot_device", "Never: a deployed machine is to start from its disk once, and then as its firmware will; else always.", false},
 	{"image_http_proxy", "Proxy for http downloads of the image.", false},
 	{"image_https_proxy", "Proxy for https downloads of the image.", false},
 	{"image_no_proxy", "Hosts that are reached without the proxy.", false},
@@ -107,6 +114,7 @@ func redfishRequest(n *Node, r Request) (Request, error) {
 	for key, option := range map[string]string{
 		"redfish_system_id": "redfish_system_id", "redfish_verify_ca": "redfish_verify_ca",
 		"redfish_auth_type": "redfish_auth_type", "redfish_username": "username",
+		"redfish_tls_minimum_version": "redfish_tls_minimum_version", "redfish_tls_ciphers": "redfish_tls_ciphers",
 	} {
 		if v, ok := info[key]; ok && v != nil {
 			options[option] = fmt.Sprint(v)
@@ -114,6 +122,9 @@ func redfishRequest(n *Node, r Request) (Request, error) {
 	}
 	if t := options["redfish_auth_type"]; t != "" && t != "auto" && t != "basic" && t != "session" {
 		return r, Errorf(Invalid, "Invalid value %q for redfish_auth_type in node %s's driver_info: it is auto, basic or session.", t, n.Label())
+	}
+	if v := options["redfish_tls_minimum_version"]; v != "" && v != "1.1" && v != "1.2" && v != "1.3" {
+		return r, Errorf(Invalid, "Invalid value %q for redfish_tls_minimum_version in node %s's driver_info: it is 1.1, 1.2 or 1.3.", v, n.Label())
 	}
 	if ref, _ := info["redfish_password"].(string); ref != "" {
 		r.CredentialsRef = ref

@@ -81,3 +81,21 @@ func TestJSONKeepsLargeNumbers(t *testing.T) {
 		t.Errorf("text: %s", j)
 	}
 }
+
+func TestRedfishRequestSaysWhichTLS(t *testing.T) {
+	info := map[string]any{"redfish_address": "https://192.0.2.1", "redfish_tls_minimum_version": 1.3, "redfish_tls_ciphers": "AES128-SHA"}
+	n := &metal.Node{Driver: "redfish", UUID: "n", DriverInfo: metal.ToJSON(info)}
+	r, err := metal.BMCRequest(n, metal.PowerGet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := metal.JSON(r.DriverOptionsJSON)
+	if options.Text("redfish_tls_minimum_version") != "1.3" || options.Text("redfish_tls_ciphers") != "AES128-SHA" {
+		t.Errorf("options: %s", options)
+	}
+	info["redfish_tls_minimum_version"] = "1.0"
+	n.DriverInfo = metal.ToJSON(info)
+	if _, err := metal.BMCRequest(n, metal.PowerGet); metal.ReasonOf(err) != metal.Invalid {
+		t.Errorf("TLS 1.0: %v", err)
+	}
+}

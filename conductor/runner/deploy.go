@@ -109,7 +109,8 @@ func (r *run) prepareInstanceBoot() []task {
 				"root_uuid": nil, "efi_system_part_uuid": nil, "prep_boot_part_uuid": nil, "target_boot_mode": "uefi",
 			}))
 	}
-	return append(tasks, bootDevice("disk", true))
+	once := r.node.DriverInfo.Text("force_persistent_boot_device") == "Never"
+	return append(tasks, bootDevice("disk", !once))
 }
 
 // imageInfo is the argument of write_image (ipa-protocol, "write_image").

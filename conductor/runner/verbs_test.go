@@ -347,3 +347,35 @@ func TestTheConsoleFollowsTheInstance(t *testing.T) {
 		t.Errorf("operations %v, enabled %v", got, s.world.Node.ConsoleEnabled)
 	}
 }
+
+func TestADeployedMachineStartsFromItsDiskForGoodUnlessToldNever(t *testing.T) {
+	for word, persistent := range map[string]bool{"": true, "Default": true, "Never": false} {
+		n := redfishNode()
+		withImage(&n)
+		n.DriverInfo = n.DriverInfo.With("force_persistent_boot_device", word)
+		s := inState(t, n, metal.Available)
+		s.verb(metal.VerbActive, "")
+		s.beatUntil(metal.Active)
+		var last metal.BootDeviceArgs
+		for _, o := range s.sent {
+			if o.Request.Operation == metal.BootDeviceSet {
+				decode(t, o.Request.ArgsJSON, &last)
+			}
+		}
+		if last != (metal.BootDeviceArgs{Device: "disk", Persistent: persistent}) {
+			t.Errorf("%q: %+v", word, last)
+		}
+	}
+}
+
+func TestAFailureIsToldOfTheStateInWhichItHappened(t *testing.T) {
+	n := redfishNode()
+	withImage(&n)
+	s := inState(t, n, metal.Available)
+	s.verb(metal.VerbActive, `{"deploy_steps":[{"interface":"deploy","step":"nosuch","args":{},"priority":85}]}`)
+	s.beatUntil(metal.DeployFailed)
+	told := s.history[len(s.history)-1]
+	if told.Severity != "ERROR" || !told.State.Is(metal.Deploying, metal.DeployWait) || told.TargetProvisionState != metal.Active {
+		t.Errorf("%+v", told)
+	}
+}

@@ -19,6 +19,7 @@ const (
 	optVerifyCA   = "redfish_verify_ca"
 	optAuthType   = "redfish_auth_type"
 	optTLSMinimum = "redfish_tls_minimum_version"
+	optTLSCiphers = "redfish_tls_ciphers"
 	optUsername   = "username" // where the secret is the password alone
 )
 
@@ -28,6 +29,7 @@ func optionSchema() []driver.Option {
 		{Name: optVerifyCA, Help: "true, false, a CA as PEM, or the path of a CA file or folder at the agent", Boolean: true},
 		{Name: optAuthType, Help: "how to log in", Values: []string{authAuto, authBasic, authSession}},
 		{Name: optTLSMinimum, Help: "the oldest TLS version to accept", Values: []string{"1.1", "1.2", "1.3"}},
+		{Name: optTLSCiphers, Help: "the cipher suites to offer in TLS 1.2 and older, by their OpenSSL names"},
 		{Name: optUsername, Help: "the account on the BMC"},
 	}
 }
@@ -48,6 +50,7 @@ type access struct {
 	pin         string // lower-case hex; "" for none
 	verifyCA    string
 	tlsMinimum  string
+	tlsCiphers  string
 }
 
 // sameLogin reports whether two commands can share a connection and session:
@@ -58,7 +61,7 @@ func (a access) sameLogin(other access) bool {
 }
 
 func (d *Driver) parse(t driver.Target) (access, error) {
-	a := access{credentials: t.Credentials, auth: t.Options[optAuthType], verifyCA: t.Options[optVerifyCA], tlsMinimum: t.Options[optTLSMinimum]}
+	a := access{credentials: t.Credentials, auth: t.Options[optAuthType], verifyCA: t.Options[optVerifyCA], tlsMinimum: t.Options[optTLSMinimum], tlsCiphers: t.Options[optTLSCiphers]}
 	if a.auth == "" {
 		a.auth = authAuto
 	}
