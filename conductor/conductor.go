@@ -78,6 +78,14 @@ func (c *Conductor) Register(ctx context.Context) error {
 		}
 	}
 	return c.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		before, err := tx.Conductor(ctx, c.Hostname)
+		switch {
+		case err == nil && c.Store.Shared() && before.Alive(time.Now(), c.Config.Conductor.HeartbeatTimeout):
+			c.Logger.WarnContext(ctx, "a conductor of this host name was alive a moment ago; if it was not this one before a restart, "+
+				"give each a [DEFAULT] host of its own", "conductor", c.Hostname, "seen", before.UpdatedAt)
+		case err != nil && metal.ReasonOf(err) != metal.NotFound:
+			return err
+		}
 		return tx.UpsertConductor(ctx, &metal.Conductor{
 			Hostname: c.Hostname, ConductorGroup: c.Config.Conductor.ConductorGroup, Drivers: hosted, Online: true,
 		})

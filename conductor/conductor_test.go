@@ -1,10 +1,12 @@
 package conductor_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"ferrule/config"
 	"ferrule/metal"
 	"ferrule/store"
+	"ferrule/store/storetest"
 	"ferrule/trust"
 )
 
@@ -240,3 +243,41 @@ func (b *bundle) awaitError(id string) metal.Node {
 }
 
 var discard = slog.New(slog.DiscardHandler)
+
+// Of two conductors that share a database and a host name, the second says so.
+func TestAHostNameThatIsTakenIsSaid(t *testing.T) {
+	if testing.Short() {
+		return // starts PostgreSQL
+	}
+	s := storetest.Postgres(t)
+	catalogue, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	register := func(host string) string {
+		t.Helper()
+		var log bytes.Buffer
+		c, err := conductor.New(conductor.Options{
+			Store: s, Config: config.Defaults(), Catalogue: catalogue, Local: fakeHardware{},
+			Logger: slog.New(slog.NewTextHandler(&log, nil)), Hostname: host,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Register(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	const words = "a conductor of this host name was alive"
+	if log := register("one") + register("two"); strings.Contains(log, words) {
+		t.Errorf("two of two names: %s", log)
+	}
+	if log := register("one"); !strings.Contains(log, words) || !strings.Contains(log, "conductor=one") {
+		t.Errorf("a second of the same name: %s", log)
+	}
+	storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.TouchConductor(ctx, "one", false) })
+	if log := register("one"); strings.Contains(log, words) {
+		t.Errorf("one that had stopped in order: %s", log)
+	}
+}

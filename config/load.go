@@ -13,7 +13,11 @@ type Sources struct {
 	Files   []string // later files win
 	Environ []string // as os.Environ gives it
 	Set     []string // section.option=value; later ones win
+	Flags   []Flag   // stronger than all of these
 }
+
+// Flag is an option that a program's own flag says.
+type Flag struct{ Flag, Option, Value string } // such as --listen, api.port, 6385
 
 // given is one option as one source gave it.
 type given struct {
@@ -31,6 +35,9 @@ func Load(from Sources) (*Config, error) {
 	}
 	l.readEnvironment(from.Environ)
 	l.readOverrides(from.Set)
+	for _, f := range from.Flags {
+		l.readOverride(f.Flag, f.Option, f.Value)
+	}
 	c, err := l.finish()
 	if err != nil {
 		return nil, err
@@ -118,18 +125,22 @@ func (l *loader) readEnvironment(environ []string) {
 func (l *loader) readOverrides(overrides []string) {
 	for _, override := range overrides {
 		key, value, assigned := strings.Cut(override, "=")
-		section, name, dotted := strings.Cut(strings.TrimSpace(key), ".")
-		if !assigned || !dotted {
+		if !assigned || !strings.Contains(key, ".") {
 			l.mistake("--set %s: must be section.option=value", key)
 			continue
 		}
-		option, ok := theCatalogue().find(sectionName(section), name)
-		if !ok {
-			l.mistake("--set %s: %s", key, unknownOption(section, name))
-			continue
-		}
-		l.found = append(l.found, given{option, value, "--set " + key})
+		l.readOverride("--set "+key, strings.TrimSpace(key), value)
 	}
+}
+
+func (l *loader) readOverride(where, key, value string) {
+	section, name, _ := strings.Cut(key, ".")
+	option, ok := theCatalogue().find(sectionName(section), name)
+	if !ok {
+		l.mistake("%s: %s", where, unknownOption(section, name))
+		return
+	}
+	l.found = append(l.found, given{option, value, where})
 }
 
 // finish turns what was collected into a Config.
@@ -154,16 +165,4 @@ func (l *loader) finish() (*Config, error) {
 		return nil, errors.Join(l.mistakes...)
 	}
 	return c, nil
-}
-
-// check is for what more than one option says together.
-func (c *Config) check() []error {
-	var mistakes []error
-	if c.Default.AuthStrategy == "none" {
-		c.Default.AuthStrategy = "noauth"
-	}
-	if _, err := c.StoreConnection(); err != nil {
-		mistakes = append(mistakes, err)
-	}
-	return mistakes
 }

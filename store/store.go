@@ -114,6 +114,9 @@ func (s *Store) refuseIronics(ctx context.Context) error {
 	return ctx.Err() // there is no such table
 }
 
+// Shared says whether other processes may use the database too.
+func (s *Store) Shared() bool { return s.db.pool != nil }
+
 // Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.db.reader.PingContext(ctx); err != nil {

@@ -45,19 +45,37 @@ func newBasic(file string) (*basic, error) {
 	return b, nil
 }
 
-// checkUserFile refuses a file with an entry that is not bcrypt.
+// checkUserFile refuses a file with an entry that is not bcrypt, and one that lets
+// nobody in. Lines that are no entries mean nothing, as to Ironic.
 func checkUserFile(file string) error {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("read http_basic_auth_user_file: %w", err)
 	}
+	users, number := 0, 0
 	for line := range strings.Lines(string(raw)) {
+		number++
 		user, hash, found := strings.Cut(strings.TrimSpace(line), ":")
-		if found && !isBcrypt(hash) {
-			return fmt.Errorf("http_basic_auth_user_file %s: the password of %s is not a bcrypt hash; make it with htpasswd -B", file, user)
+		if !found || strings.HasPrefix(user, "#") {
+			continue
 		}
+		if _, err := bcrypt.Cost([]byte(goHash(hash))); !isBcrypt(hash) || err != nil {
+			return fmt.Errorf("http_basic_auth_user_file %s, line %d: the password is not a bcrypt hash; make the line with htpasswd -nB NAME", file, number)
+		}
+		users++
+	}
+	if users == 0 {
+		return fmt.Errorf("http_basic_auth_user_file %s lets nobody in: it has no line NAME:HASH; make one with htpasswd -nB NAME", file)
 	}
 	return nil
+}
+
+// goHash is a hash as Go's bcrypt knows it: the algorithm of $2y$ is that of $2b$.
+func goHash(hash string) string {
+	if rest, ok := strings.CutPrefix(hash, "$2y$"); ok {
+		return "$2b$" + rest
+	}
+	return hash
 }
 
 func isBcrypt(hash string) bool {
@@ -143,11 +161,7 @@ func (b *basic) matches(password []byte, hash string) bool {
 	if known {
 		return true
 	}
-	// Go's bcrypt knows the same algorithm under $2a$ and $2b$.
-	if strings.HasPrefix(hash, "$2y$") {
-		hash = "$2b$" + hash[4:]
-	}
-	if bcrypt.CompareHashAndPassword([]byte(hash), password) != nil {
+	if bcrypt.CompareHashAndPassword([]byte(goHash(hash)), password) != nil {
 		return false
 	}
 	b.mu.Lock()

@@ -193,11 +193,27 @@ func (p *plane) listen(ctx context.Context) error {
 		if p.apiListener, err = listen("the API", address(p.cfg.API.HostIP, p.cfg.API.Port)); err != nil {
 			return err
 		}
+		p.warnOfOpenDoor(ctx)
 	}
 	if p.does.conductor {
 		p.linkListener, err = listen("agents", address(p.cfg.Link.HostIP, p.cfg.Link.Port))
 	}
 	return err
+}
+
+// warnOfOpenDoor says that whoever reaches the API may do everything, where more
+// than this machine may reach it.
+func (p *plane) warnOfOpenDoor(ctx context.Context) {
+	if p.cfg.Default.AuthStrategy == "noauth" && !onThisMachine(p.apiListener.Addr()) {
+		p.log.WarnContext(ctx, "whoever reaches the API may do everything: nobody is asked who they are; "+
+			"choose [DEFAULT] auth_strategy http_basic or keystone, or listen on 127.0.0.1", "listens", p.apiListener.Addr().String())
+	}
+}
+
+// onThisMachine says whether nobody else can reach the address.
+func onThisMachine(a net.Addr) bool {
+	at, ok := a.(*net.TCPAddr)
+	return ok && at.IP.IsLoopback()
 }
 
 func ignoreClosed(l net.Listener) func() error {

@@ -26,25 +26,26 @@ type sources struct {
 
 // load reads the options; flags are the strongest source.
 func (s sources) load() (*config.Config, error) {
-	set := append([]string{}, s.Set...)
+	var flags []config.Flag
 	if s.Data != "" {
 		dir, err := filepath.Abs(s.Data)
 		if err != nil {
 			return nil, err
 		}
-		set = append(set, "store.data_dir="+dir)
+		flags = append(flags, config.Flag{Flag: "--data", Option: "store.data_dir", Value: dir})
 	}
 	if s.Auth != "" {
-		set = append(set, "DEFAULT.auth_strategy="+s.Auth)
+		flags = append(flags, config.Flag{Flag: "--auth", Option: "DEFAULT.auth_strategy", Value: s.Auth})
 	}
 	if s.Listen != "" {
 		host, port, err := net.SplitHostPort(s.Listen)
-		if err != nil {
-			return nil, fmt.Errorf("--listen %s: give HOST:PORT", s.Listen)
+		if err != nil || host == "" || port == "" {
+			return nil, fmt.Errorf("--listen %s: give HOST:PORT; 0.0.0.0 and [::] stand for every address", s.Listen)
 		}
-		set = append(set, "api.host_ip="+host, "api.port="+port)
+		where := "--listen " + s.Listen
+		flags = append(flags, config.Flag{Flag: where, Option: "api.host_ip", Value: host}, config.Flag{Flag: where, Option: "api.port", Value: port})
 	}
-	cfg, err := config.Load(config.Sources{Files: s.Config, Environ: os.Environ(), Set: set})
+	cfg, err := config.Load(config.Sources{Files: s.Config, Environ: os.Environ(), Set: s.Set, Flags: flags})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,6 +41,42 @@ func TestRelativeFoldersAndFilesAreTakenFromHere(t *testing.T) {
 	}
 	if _, err := dsn(cfg); err == nil || !strings.Contains(err.Error(), "in memory") {
 		t.Errorf("a database in memory: %v", err)
+	}
+}
+
+func TestAWrongFlagIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		given sources
+		want  []string
+	}{
+		{sources{Listen: ":0"}, []string{"--listen :0", "HOST:PORT", "0.0.0.0"}},
+		{sources{Listen: "127.0.0.1"}, []string{"--listen 127.0.0.1:", "HOST:PORT"}},
+		{sources{Listen: "127.0.0.1:"}, []string{"--listen 127.0.0.1::", "HOST:PORT"}},
+		{sources{Listen: "127.0.0.1:70000"}, []string{"--listen 127.0.0.1:70000: [api] port", "0 to 65535"}},
+		{sources{Listen: "no host:1"}, []string{"--listen no host:1: [api] host_ip"}},
+	} {
+		_, err := c.given.load()
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%+v: %v lacks %q", c.given, err, want)
+			}
+		}
+	}
+	cfg, err := sources{Set: []string{"api.port=1"}, Listen: "[::1]:2", Auth: "http_basic"}.load()
+	if err != nil || cfg.API.HostIP != "::1" || cfg.API.Port != 2 || cfg.Default.AuthStrategy != "http_basic" {
+		t.Errorf("flags are not the strongest: %v, %v", cfg.API, err)
+	}
+}
+
+func TestWhoMayReachAnAddress(t *testing.T) {
+	for text, here := range map[string]bool{
+		"127.0.0.1:1": true, "127.8.9.1:1": true, "[::1]:1": true,
+		"0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "[fd00::1]:1": false,
+	} {
+		at, err := net.ResolveTCPAddr("tcp", text)
+		if err != nil || onThisMachine(at) != here {
+			t.Errorf("%s: only from here %t, %v", text, !here, err)
+		}
 	}
 }
 
