@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"ferrule/conductor/rules"
 	"ferrule/conductor/runner"
@@ -21,9 +22,43 @@ func (c *Conductor) ruleWorld(ctx context.Context, tx *store.Tx, w *runner.World
 	if err != nil {
 		return fmt.Errorf("read the inspection rules: %w", err)
 	}
+	for i := range list {
+		for _, part := range []*metal.JSON{&list[i].Actions, &list[i].Conditions} {
+			if err := c.openRefs(ctx, tx, part); err != nil {
+				return fmt.Errorf("read the inspection rule %s: %w", list[i].UUID, err)
+			}
+		}
+	}
 	w.Rules = list
 	w.Taken = func(what, value string) bool { return c.taken(ctx, tx, what, value, w.Node.UUID) }
 	return nil
+}
+
+// openRefs puts values in the place of the refs of an inspection rule's own
+// secrets, for as long as it takes to run it.
+func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, part *metal.JSON) error {
+	if !strings.Contains(string(*part), "://") {
+		return nil
+	}
+	var ops []any
+	if err := part.Decode(&ops); err != nil {
+		return err
+	}
+	opened, err := metal.ReplaceRefs(ops, func(ref string) (any, error) {
+		if metal.SecretKind(ref) != metal.InspectionRuleSecrets {
+			return ref, nil
+		}
+		sealed, err := tx.SealedSecret(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := c.Sealer.Open(ref, sealed.Sealed)
+		return metal.SecretValue(ref, string(plain)), err
+	})
+	if err == nil {
+		*part = metal.ToJSON(opened)
+	}
+	return err
 }
 
 // taken reports whether another node or port has the value. Where that cannot be

@@ -129,8 +129,9 @@ type RamdiskCallArgs struct {
 	Command  string         `json:"command,omitempty"`  // "clean.execute_clean_step"; "" lists the commands
 	Params   map[string]any `json:"params,omitempty"`
 	Wait     bool           `json:"wait,omitempty"` // wait=true: answer when it is done
-	// SecretParams are params kept sealed: dotted path in Params → secret ref
-	// (the config drive in write_image, an image's pull secret).
+	// SecretParams are params kept sealed, by dotted path in Params or by JSON
+	// pointer, each with its secret ref (the config drive in write_image, a
+	// credential in a step's arguments).
 	SecretParams map[string]string `json:"secretParams,omitempty"`
 }
 

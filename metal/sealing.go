@@ -15,6 +15,9 @@ type Sealing struct {
 	Owner    string                // what all refs of the object's owner begin with
 	Place    string                // of the object within the owner, such as driver_info
 	IsSecret func(key string) bool // nil: IsSecretKey
+	Pairs    bool                  // beside a path that names a credential, value is one
+	Whole    bool                  // every value is secret, one by one
+	Typed    bool                  // what is no text is to come back as it was (SecretValue)
 	Old      any                   // the object as it was, with refs
 
 	Puts  map[string]string // ref to the value that it stands for from now on
@@ -29,7 +32,12 @@ func (s *Sealing) Move(value any) (any, error) {
 		s.IsSecret = IsSecretKey
 	}
 	s.kept, s.Puts = map[string]bool{}, map[string]string{}
-	moved, err := s.walk(value, s.Old, nil, false)
+	// First what stays, so that nothing new takes the ref of what has moved.
+	value, err := s.walk(value, s.Old, nil, s.Whole, s.keep)
+	if err != nil {
+		return nil, err
+	}
+	moved, err := s.walk(value, s.Old, nil, s.Whole, s.put)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +49,16 @@ func (s *Sealing) Move(value any) (any, error) {
 	return moved, nil
 }
 
-// walk moves what is below v; old is what stood at the same place, secret
-// whether the key above is one.
-func (s *Sealing) walk(v, old any, path []string, secret bool) (any, error) {
+// walk has leaf replace each credential below v; old is what stood at the same
+// place, secret whether the key above is one.
+func (s *Sealing) walk(v, old any, path []string, secret bool, leaf func(v, old any, path []string) (any, error)) (any, error) {
 	switch t := v.(type) {
 	case map[string]any:
 		oldMap, _ := old.(map[string]any)
+		paired := s.Pairs && namesSecret(t["path"])
 		for k, item := range t {
-			moved, err := s.walk(item, oldMap[k], append(slices.Clip(path), k), s.IsSecret(k))
+			isSecret := s.Whole || s.IsSecret(k) || paired && k == "value"
+			moved, err := s.walk(item, oldMap[k], append(slices.Clip(path), k), isSecret, leaf)
 			if err != nil {
 				return nil, err
 			}
@@ -56,8 +66,8 @@ func (s *Sealing) walk(v, old any, path []string, secret bool) (any, error) {
 		}
 		return t, nil
 	case []any:
-		if secret {
-			return s.leaf(v, old, path)
+		if secret && !s.Whole {
+			return leaf(v, old, path)
 		}
 		oldList, _ := old.([]any)
 		for i, item := range t {
@@ -65,7 +75,8 @@ func (s *Sealing) walk(v, old any, path []string, secret bool) (any, error) {
 			if i < len(oldList) {
 				before = oldList[i]
 			}
-			moved, err := s.walk(item, before, append(slices.Clip(path), fmt.Sprint(i)), false)
+			isSecret := s.Whole || s.Pairs && i > 0 && namesSecret(t[i-1])
+			moved, err := s.walk(item, before, append(slices.Clip(path), fmt.Sprint(i)), isSecret, leaf)
 			if err != nil {
 				return nil, err
 			}
@@ -76,17 +87,19 @@ func (s *Sealing) walk(v, old any, path []string, secret bool) (any, error) {
 	if !secret {
 		return v, nil
 	}
-	return s.leaf(v, old, path)
+	return leaf(v, old, path)
 }
 
-func (s *Sealing) leaf(v, old any, path []string) (any, error) {
-	if v == nil || v == "" {
-		return v, nil
-	}
-	text, isText := v.(string)
-	if !isText {
-		text = string(ToJSON(v))
-	}
+// namesSecret reports whether a path leads to a credential.
+func namesSecret(path any) bool {
+	text, _ := path.(string)
+	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '.' }), IsDriverInfoSecret)
+}
+
+// keep puts the ref that was there in the place of a mask, and notes the refs
+// that the value holds.
+func (s *Sealing) keep(v, old any, _ []string) (any, error) {
+	text, _ := v.(string)
 	if before, ok := old.(string); ok && IsSecretRef(before) && (text == Masked || text == before) {
 		s.kept[before] = true
 		return before, nil
@@ -94,10 +107,43 @@ func (s *Sealing) leaf(v, old any, path []string) (any, error) {
 	if IsSecretRef(text) {
 		return text, s.checkRef(text)
 	}
+	return v, nil
+}
+
+// put gives a credential a ref.
+func (s *Sealing) put(v, _ any, path []string) (any, error) {
+	text, isText := v.(string)
+	if v == nil || isText && (text == "" || IsSecretRef(text)) {
+		return v, nil
+	}
 	ref := s.ref(path)
+	if !isText {
+		text = string(ToJSON(v))
+		if s.Typed {
+			ref += typedSecret
+		}
+	}
+	for s.kept[ref] {
+		ref += "~"
+	}
 	s.kept[ref] = true
 	s.Puts[ref] = text
 	return ref, nil
+}
+
+// typedSecret ends the ref of a value that is no text: sealed is its JSON.
+const typedSecret = "/json"
+
+// SecretValue is what the secret under ref stands for.
+func SecretValue(ref, text string) any {
+	if !strings.HasSuffix(strings.TrimRight(ref, "~"), typedSecret) {
+		return text
+	}
+	var v any
+	if err := JSON(text).Decode(&v); err != nil {
+		return text
+	}
+	return v
 }
 
 func (s *Sealing) ref(path []string) string {
@@ -115,7 +161,7 @@ func (s *Sealing) checkRef(ref string) error {
 		s.kept[ref] = true
 		return nil
 	}
-	if kind, _, owned := strings.Cut(strings.TrimPrefix(ref, tenantSecrets), "/"); owned && secretOwners[kind] != "" && strings.HasPrefix(ref, tenantSecrets) {
+	if kind := SecretKind(ref); kind != "" {
 		return Errorf(Forbidden, "The secret %s belongs to another %s.", ref, secretOwners[kind])
 	}
 	if name, ok := strings.CutPrefix(ref, "env://"); ok && !strings.HasPrefix(name, "FERRULE_SECRET_") {
@@ -168,4 +214,28 @@ func SecretRefs(v any) []string {
 		}
 	}
 	return refs
+}
+
+// ReplaceRefs has what replace gives in the place of each ref below v.
+func ReplaceRefs(v any, replace func(ref string) (any, error)) (any, error) {
+	var err error
+	switch t := v.(type) {
+	case map[string]any:
+		for k, item := range t {
+			if t[k], err = ReplaceRefs(item, replace); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i, item := range t {
+			if t[i], err = ReplaceRefs(item, replace); err != nil {
+				return nil, err
+			}
+		}
+	case string:
+		if IsSecretRef(t) {
+			return replace(t)
+		}
+	}
+	return v, nil
 }

@@ -79,3 +79,27 @@ func OwnSecretRef(kind, uuid, name string) string {
 // NodeSecretRef is the ref of the secret that node keeps under name, for
 // example the driver_info key with its path, "driver_info/redfish_password".
 func NodeSecretRef(nodeUUID, name string) string { return OwnSecretRef(NodeSecrets, nodeUUID, name) }
+
+// SecretKind is the kind of what keeps the secret under ref, "" where that is
+// nothing of the API.
+func SecretKind(ref string) string {
+	rest, ok := strings.CutPrefix(ref, tenantSecrets)
+	if !ok {
+		return ""
+	}
+	kind, _, _ := strings.Cut(rest, "/")
+	if secretOwners[kind] == "" {
+		return ""
+	}
+	return kind
+}
+
+// OperationSecrets is the part of a node's secrets that an operation keeps until
+// it ends.
+func OperationSecrets(id string) string { return "operations/" + id }
+
+// SecretsOf are the refs anywhere in the operation's arguments that go with it.
+func (o *OperationRecord) SecretsOf() []string {
+	own := NodeSecretRef(o.NodeUUID, OperationSecrets(o.ID))
+	return slices.DeleteFunc(SecretRefs(o.Args.Object()), func(ref string) bool { return !strings.HasPrefix(ref, own+"/") })
+}

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ferrule/drivers"
 	"ferrule/metal"
 )
@@ -110,10 +112,11 @@ func TestMediumIsPublishedServedAndRetracted(t *testing.T) {
 
 func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 	r := newRig(t)
-	token, userData, pullSecret := rand.Text()+rand.Text(), rand.Text(), rand.Text()
+	token, userData, pullSecret, typedSecret := rand.Text()+rand.Text(), rand.Text(), rand.Text(), rand.Text()
 	r.secret("secret://tenant/token", token)
 	r.secret("secret://tenant/drive", `{"user_data": "`+userData+`"}`)
 	r.secret("secret://tenant/pull", pullSecret)
+	r.secret("secret://tenant/list/json", `["`+typedSecret+`",7]`)
 	got := make(chan map[string]any, 1)
 	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		var body map[string]any
@@ -130,10 +133,13 @@ func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 		AgentURL: machine.URL, TokenRef: "secret://tenant/token", Command: "deploy.execute_deploy_step",
 		Params: map[string]any{
 			"node": map[string]any{"uuid": "u-1", "name": "n-1"},
-			"step": map[string]any{"step": "write_image", "args": map[string]any{"image_info": map[string]any{}}},
+			"step": map[string]any{"step": "write_image", "args": map[string]any{
+				"image_info": map[string]any{}, "list": []any{nil, map[string]any{"a/b": nil}}, "typed": nil,
+			}},
 		},
 		SecretParams: map[string]string{
 			"step.args.configdrive": "secret://tenant/drive", "step.args.image_info.image_server_password": "secret://tenant/pull",
+			"/step/args/list/1/a~1b": "secret://tenant/pull", "/step/args/typed": "secret://tenant/list/json",
 		},
 	}))
 	if !result.OK || !strings.Contains(string(result.ResultJSON), "write_image") {
@@ -145,7 +151,13 @@ func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 	if body["token"] != token || !strings.HasPrefix(drive, "H4sI") || args["image_info"].(map[string]any)["image_server_password"] != pullSecret {
 		t.Errorf("the ramdisk got %v", body)
 	}
-	for _, secret := range []string{token, userData, pullSecret, drive} {
+	if diff := cmp.Diff([]any{nil, map[string]any{"a/b": pullSecret}}, args["list"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{typedSecret, 7.0}, args["typed"]); diff != "" {
+		t.Error(diff)
+	}
+	for _, secret := range []string{token, userData, pullSecret, typedSecret, drive} {
 		r.checkNowhere(secret)
 		if strings.Contains(string(result.ResultJSON), secret) {
 			t.Errorf("a secret is in the result: %s", result.ResultJSON)
@@ -163,6 +175,11 @@ func TestSecretParamsNeedAPlace(t *testing.T) {
 		{Params: map[string]any{"a": 1}, SecretParams: map[string]string{"a.b": "secret://tenant/x"}},
 		{Params: map[string]any{"a": map[string]any{}}, SecretParams: map[string]string{"a.b.c": "secret://tenant/x"}},
 		{SecretParams: map[string]string{"a": "secret://tenant/x"}},
+		{SecretParams: map[string]string{"/a": "secret://tenant/x"}},
+		{Params: map[string]any{"a": map[string]any{}}, SecretParams: map[string]string{"/a/b": "secret://tenant/x"}},
+		{Params: map[string]any{"a": []any{1}}, SecretParams: map[string]string{"/a/1": "secret://tenant/x"}},
+		{Params: map[string]any{"a": []any{1}}, SecretParams: map[string]string{"/a/-1": "secret://tenant/x"}},
+		{Params: map[string]any{"a": []any{1}}, SecretParams: map[string]string{"/a/0/x": "secret://tenant/x"}},
 	} {
 		args.AgentURL, args.TokenRef, args.Command = "https://127.0.0.1:9", "secret://tenant/x", "a.b"
 		if result := r.do(ownCommand(metal.KindRamdisk, metal.RamdiskCall, args)); result.ErrorCode != metal.CodeInvalidArgs {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -184,6 +185,15 @@ func (e *executor) callRamdisk(ctx context.Context, cmd metal.Command, s secrets
 		Command: args.Command, Params: args.Params, Wait: args.Wait,
 	}
 	for path, ref := range args.SecretParams {
+		call.Secrets = append(call.Secrets, string(s[ref]))
+		if strings.HasPrefix(path, "/") {
+			value := metal.SecretValue(ref, string(s[ref]))
+			call.Secrets = append(call.Secrets, textsIn(value)...)
+			if err := point(call.Params, path, value); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		value, err := e.secretParam(ctx, args, string(s[ref]))
 		if err != nil {
 			return nil, err
@@ -191,7 +201,7 @@ func (e *executor) callRamdisk(ctx context.Context, cmd metal.Command, s secrets
 		if err := place(call.Params, path, value); err != nil {
 			return nil, err
 		}
-		call.Secrets = append(call.Secrets, value, string(s[ref]))
+		call.Secrets = append(call.Secrets, value)
 	}
 	return e.ramdisk.Do(ctx, call)
 }
@@ -223,6 +233,57 @@ func place(params map[string]any, path, value string) error {
 		return refusal.New(metal.CodeInvalidArgs, "there are no parameters to put %q into", path)
 	}
 	at[members[len(members)-1]] = value
+	return nil
+}
+
+// textsIn are all texts in a value.
+func textsIn(v any) []string {
+	var texts []string
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, item := range v {
+			texts = append(texts, textsIn(item)...)
+		}
+	case map[string]any:
+		for _, item := range v {
+			texts = append(texts, textsIn(item)...)
+		}
+	}
+	return texts
+}
+
+// point sets the member or item at a JSON pointer (RFC 6901), which must be
+// there.
+func point(params map[string]any, pointer string, value any) error {
+	missing := refusal.New(metal.CodeInvalidArgs, "the parameters have nothing at %q", pointer)
+	tokens := strings.Split(pointer[1:], "/")
+	last := len(tokens) - 1
+	var at any = params
+	for i, token := range tokens {
+		switch holder := at.(type) {
+		case map[string]any:
+			key := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+			next, ok := holder[key]
+			if !ok {
+				return missing
+			}
+			if at = next; i == last {
+				holder[key] = value
+			}
+		case []any:
+			n, err := strconv.Atoi(token)
+			if err != nil || n < 0 || n >= len(holder) {
+				return missing
+			}
+			if at = holder[n]; i == last {
+				holder[n] = value
+			}
+		default:
+			return missing
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"ferrule/metal"
@@ -201,4 +203,15 @@ func (tx *Tx) setSecretState(ctx context.Context, ref string, version int64, sta
 func (tx *Tx) DeleteSecret(ctx context.Context, ref string) error {
 	_, err := tx.c.exec(ctx, "DELETE FROM secret_refs WHERE ref = ?", ref)
 	return failed(err, "delete secret %s", ref)
+}
+
+// DeleteSecretsUnder forgets all secrets whose refs begin with prefix, which
+// ends with a slash.
+func (tx *Tx) DeleteSecretsUnder(ctx context.Context, prefix string) error {
+	rest, ok := strings.CutSuffix(prefix, "/")
+	if !ok {
+		return fmt.Errorf("store: %q is no place of secrets", prefix)
+	}
+	_, err := tx.c.exec(ctx, "DELETE FROM secret_refs WHERE ref > ? AND ref < ?", prefix, rest+string(rune('/'+1)))
+	return failed(err, "delete secrets under %s", prefix)
 }

@@ -107,8 +107,15 @@ func (s *Service) createInspectionRule(c *call) error {
 		return err
 	}
 	r.UUID = filledIn(r.UUID)
+	secrets, err := s.sealRule(&metal.InspectionRule{}, r)
+	if err != nil {
+		return err
+	}
 	err = s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.InsertInspectionRule(ctx, r)
+		if err := tx.InsertInspectionRule(ctx, r); err != nil {
+			return err
+		}
+		return secrets.write(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -140,7 +147,14 @@ func (s *Service) updateInspectionRule(c *call) error {
 		case before.Sensitive && !r.Sensitive:
 			return badRequest("Inspection rules cannot have the sensitive flag unset.")
 		}
-		return tx.UpdateInspectionRule(ctx, &r)
+		secrets, err := s.sealRule(&before, &r)
+		if err != nil {
+			return err
+		}
+		if err := tx.UpdateInspectionRule(ctx, &r); err != nil {
+			return err
+		}
+		return secrets.write(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -154,7 +168,10 @@ func (s *Service) deleteInspectionRule(c *call) error {
 		return err
 	}
 	err = s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.DeleteInspectionRule(ctx, r.UUID)
+		if err := tx.DeleteInspectionRule(ctx, r.UUID); err != nil {
+			return err
+		}
+		return tx.DeleteSecretsUnder(ctx, metal.OwnSecretRef(metal.InspectionRuleSecrets, r.UUID, ""))
 	})
 	if err != nil {
 		return err

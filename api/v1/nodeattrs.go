@@ -191,12 +191,18 @@ func objectAttribute(name string, field func(n *metal.Node) *metal.JSON) attribu
 			case map[string]any:
 				*field(n) = metal.ToJSON(t)
 			default:
+				if holdsSecrets[name] {
+					v = metal.Masked // it may be one of those that belong inside
+				}
 				return wrongType(v, "object", "null")
 			}
 			return nil
 		},
 	}
 }
+
+// holdsSecrets are the objects that clients keep credentials in.
+var holdsSecrets = map[string]bool{"driver_info": true, "instance_info": true}
 
 // interfaceAttribute leaves an interface unset on null: the default is chosen
 // when the node's interfaces are resolved.

@@ -111,7 +111,10 @@ func (s *Service) openPower(ctx context.Context, tx *store.Tx, c *call, n *metal
 // open writes the node, opens the operation and wakes the conductor: what the
 // answer promises is committed before it is sent.
 func (s *Service) open(ctx context.Context, tx *store.Tx, c *call, n *metal.Node, op metal.OperationRecord) error {
-	op.ID, op.NodeUUID = newUUID(), n.UUID
+	op.NodeUUID = n.UUID
+	if op.ID == "" {
+		op.ID = newUUID()
+	}
 	op.RequestID = c.Response().Header().Get(headerRequestID)
 	if who := c.rights.who; who.User != "" {
 		op.User = &who.User

@@ -193,11 +193,18 @@ func (v *verb) begin(ctx context.Context) error {
 	if err := v.supersede(ctx); err != nil {
 		return err
 	}
-	op := metal.OperationRecord{Axis: metal.AxisProvision, Verb: string(info.Verb), Args: args}
+	op := metal.OperationRecord{ID: newUUID(), NodeUUID: n.UUID, Axis: metal.AxisProvision, Verb: string(info.Verb), Args: args}
+	stepSecrets, err := v.service.sealOperation(&op)
+	if err != nil {
+		return err
+	}
 	if err := v.service.open(ctx, v.tx, v.call, n, op); err != nil {
 		return err
 	}
-	return secrets.write(ctx, v.tx)
+	if err := secrets.write(ctx, v.tx); err != nil {
+		return err
+	}
+	return stepSecrets.write(ctx, v.tx)
 }
 
 // supersede closes the operation that waits for somebody else: a tear down takes
@@ -212,6 +219,9 @@ func (v *verb) supersede(ctx context.Context) error {
 			continue
 		}
 		if err := v.tx.CloseOperation(ctx, &ops[i]); err != nil {
+			return err
+		}
+		if err := dropSecrets(ctx, v.tx, ops[i].SecretsOf()); err != nil {
 			return err
 		}
 	}

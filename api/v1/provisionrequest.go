@@ -24,6 +24,7 @@ type provisionRequest struct {
 	disableRamdisk *bool
 	runbook        *string
 	findRunbook    runbookFinder
+	stepsOf        string // UUID of the runbook whose steps these are
 }
 
 func parseProvision(op *openapi.Operation, kw keywords) (*provisionRequest, error) {

@@ -16,7 +16,11 @@ func rulesProperty(name string, known map[string]metal.RuleOp, at func(r *metal.
 			if r.Sensitive {
 				return append(b, "null"...)
 			}
-			return append(b, *at(r)...)
+			if !strings.Contains(string(*at(r)), "://") {
+				return append(b, *at(r)...)
+			}
+			shown, _ := metal.ReplaceRefs(stepList(*at(r)), func(string) (any, error) { return metal.Masked, nil })
+			return append(b, metal.ToJSON(shown)...)
 		},
 		get: func(r *metal.InspectionRule) any { return stepList(*at(r)) },
 		set: func(r *metal.InspectionRule, value any) error {

@@ -151,8 +151,15 @@ func (s *Service) createRunbook(c *call) error {
 		return err
 	}
 	r.UUID = filledIn(r.UUID)
+	secrets, err := s.sealSteps(metal.RunbookSecrets, r.UUID, "", &r.Steps)
+	if err != nil {
+		return err
+	}
 	err = s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.InsertRunbook(ctx, r)
+		if err := tx.InsertRunbook(ctx, r); err != nil {
+			return err
+		}
+		return secrets.write(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -205,6 +212,7 @@ func (s *Service) updateRunbook(c *call) error {
 		if r, err = tx.Runbook(ctx, r.UUID); err != nil {
 			return err
 		}
+		before := r.Steps
 		if err := patchRunbook(&r, ops); err != nil {
 			return err
 		}
@@ -213,7 +221,14 @@ func (s *Service) updateRunbook(c *call) error {
 				return err
 			}
 		}
-		return tx.UpdateRunbook(ctx, &r)
+		secrets, err := s.sealSteps(metal.RunbookSecrets, r.UUID, before, &r.Steps)
+		if err != nil {
+			return err
+		}
+		if err := tx.UpdateRunbook(ctx, &r); err != nil {
+			return err
+		}
+		return secrets.write(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -264,7 +279,10 @@ func (s *Service) deleteRunbook(c *call) error {
 		return err
 	}
 	err = s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.DeleteRunbook(ctx, r.UUID)
+		if err := tx.DeleteRunbook(ctx, r.UUID); err != nil {
+			return err
+		}
+		return tx.DeleteSecretsUnder(ctx, metal.OwnSecretRef(metal.RunbookSecrets, r.UUID, ""))
 	})
 	if err != nil {
 		return err

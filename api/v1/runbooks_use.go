@@ -54,7 +54,7 @@ func (p *provisionRequest) takeRunbook(n *metal.Node, v openapi.Version) error {
 		if len(*steps) > 0 {
 			return badRequest("Please provide either %q or a runbook, but not both.", string(p.verb.Verb)+"_steps")
 		}
-		*steps = stepList(r.Steps)
+		*steps, p.stepsOf = stepList(r.Steps), r.UUID
 	}
 	p.disableRamdisk = &r.DisableRamdisk
 	return nil

@@ -65,3 +65,25 @@ func (s *Service) sealSecrets(before, after *metal.Node) (*secretChanges, error)
 	}
 	return changes, nil
 }
+
+// openSecrets puts values in the place of those refs below v that are kept here
+// and wanted.
+func (s *Service) openSecrets(ctx context.Context, tx *store.Tx, v any, wanted func(ref string) bool) (any, error) {
+	return metal.ReplaceRefs(v, func(ref string) (any, error) {
+		if !wanted(ref) {
+			return ref, nil
+		}
+		sealed, err := tx.SealedSecret(ctx, ref)
+		if metal.ReasonOf(err) == metal.NotFound {
+			return ref, nil // kept elsewhere
+		}
+		if err != nil {
+			return nil, err
+		}
+		plain, err := s.sealer.Open(ref, sealed.Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", ref, err)
+		}
+		return metal.SecretValue(ref, string(plain)), nil
+	})
+}

@@ -76,8 +76,15 @@ func (s *Service) createTemplate(c *call) error {
 		return err
 	}
 	d.UUID = filledIn(d.UUID)
+	secrets, err := s.sealSteps(metal.DeployTemplateSecrets, d.UUID, "", &d.Steps)
+	if err != nil {
+		return err
+	}
 	err = s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.InsertDeployTemplate(ctx, d)
+		if err := tx.InsertDeployTemplate(ctx, d); err != nil {
+			return err
+		}
+		return secrets.write(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -102,10 +109,18 @@ func (s *Service) updateTemplate(c *call) error {
 		if d, err = tx.DeployTemplate(ctx, d.UUID); err != nil {
 			return err
 		}
+		before := d.Steps
 		if err := deployTemplates.patch(&d, ops); err != nil {
 			return err
 		}
-		return tx.UpdateDeployTemplate(ctx, &d)
+		secrets, err := s.sealSteps(metal.DeployTemplateSecrets, d.UUID, before, &d.Steps)
+		if err != nil {
+			return err
+		}
+		if err := tx.UpdateDeployTemplate(ctx, &d); err != nil {
+			return err
+		}
+		return secrets.write(ctx, tx)
 	})
 	if err != nil {
 		return err
@@ -119,7 +134,10 @@ func (s *Service) deleteTemplate(c *call) error {
 		return err
 	}
 	err = s.store.Write(c.Request().Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.DeleteDeployTemplate(ctx, d.UUID)
+		if err := tx.DeleteDeployTemplate(ctx, d.UUID); err != nil {
+			return err
+		}
+		return tx.DeleteSecretsUnder(ctx, metal.OwnSecretRef(metal.DeployTemplateSecrets, d.UUID, ""))
 	})
 	if err != nil {
 		return err

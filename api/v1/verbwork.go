@@ -22,6 +22,13 @@ import (
 // prepare completes the operation's arguments, and the node, for what is to be
 // done.
 func (v *verb) prepare(ctx context.Context, args metal.JSON) (metal.JSON, error) {
+	if v.request.stepsOf != "" {
+		opened, err := v.service.openSteps(ctx, v.tx, metal.RunbookSecrets, v.request.stepsOf, args.Object())
+		if err != nil {
+			return args, err
+		}
+		args = metal.ToJSON(opened)
+	}
 	switch v.request.verb.Verb {
 	case metal.VerbActive, metal.VerbRebuild:
 		v.lend()
@@ -53,7 +60,11 @@ func (v *verb) templateSteps(ctx context.Context) ([]any, error) {
 		if err := t.Steps.Decode(&own); err != nil {
 			return nil, fmt.Errorf("read the steps of the deploy template %s: %w", t.Name, err)
 		}
-		steps = append(steps, own...)
+		opened, err := v.service.openSteps(ctx, v.tx, metal.DeployTemplateSecrets, t.UUID, own)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, opened.([]any)...)
 	}
 	return steps, checkCoreSteps(v.node, steps)
 }

@@ -47,6 +47,13 @@ func targetProperties() property[metal.VolumeTarget] {
 		}
 		return appendMasked(b, v.Properties)
 	}
+	set := p.set
+	p.set = func(v *metal.VolumeTarget, value any) error {
+		if _, ok := value.(map[string]any); !ok && value != nil {
+			value = metal.Masked // it may be one of the credentials that belong inside
+		}
+		return set(v, value)
+	}
 	return p
 }
 
@@ -236,7 +243,7 @@ func (s *Service) sealTarget(before, after *metal.VolumeTarget) (*secretChanges,
 // and go with it, so those of a target that moves become the other node's.
 func (s *Service) storeTarget(ctx context.Context, tx *store.Tx, before, after *metal.VolumeTarget) error {
 	if before.NodeUUID != after.NodeUUID {
-		opened, err := s.openSecrets(ctx, tx, after.Properties.Object())
+		opened, err := s.openSecrets(ctx, tx, after.Properties.Object(), func(string) bool { return true })
 		if err != nil {
 			return err
 		}
@@ -254,42 +261,6 @@ func (s *Service) storeTarget(ctx context.Context, tx *store.Tx, before, after *
 		return err
 	}
 	return secrets.write(ctx, tx)
-}
-
-// openSecrets puts values in the place of the refs below v that are kept here.
-func (s *Service) openSecrets(ctx context.Context, tx *store.Tx, v any) (any, error) {
-	var err error
-	switch t := v.(type) {
-	case map[string]any:
-		for k, item := range t {
-			if t[k], err = s.openSecrets(ctx, tx, item); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i, item := range t {
-			if t[i], err = s.openSecrets(ctx, tx, item); err != nil {
-				return nil, err
-			}
-		}
-	case string:
-		if !metal.IsSecretRef(t) {
-			return v, nil
-		}
-		sealed, err := tx.SealedSecret(ctx, t)
-		if metal.ReasonOf(err) == metal.NotFound {
-			return v, nil // kept elsewhere
-		}
-		if err != nil {
-			return nil, err
-		}
-		plain, err := s.sealer.Open(t, sealed.Sealed)
-		if err != nil {
-			return nil, err
-		}
-		return string(plain), nil
-	}
-	return v, nil
 }
 
 func dropSecrets(ctx context.Context, tx *store.Tx, refs []string) error {

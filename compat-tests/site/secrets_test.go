@@ -3,6 +3,7 @@ package site_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -14,12 +15,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ferrule/compat-tests/env"
 	"ferrule/compat-tests/plane"
 	"ferrule/lab"
 	"ferrule/lab/iso"
+	"ferrule/lab/ramdisk"
 	"ferrule/lab/redfish"
 )
 
@@ -43,6 +46,10 @@ type secretRun struct {
 	account   needle
 	tokens    []string
 	hidden    string // in the last config drive
+	file      string // in the arguments of a deploy template's step
+
+	mu       sync.Mutex
+	injected []string // what ramdisks got in its place
 }
 
 func TestNoCredentialLiesAbout(t *testing.T) {
@@ -73,7 +80,7 @@ func leadSecretLives(t *testing.T, database string) *secretRun {
 	password := "p+/ " + canary() + "&=\"<é"
 	username := "u-" + canary()
 	r := &secretRun{tap: newTap(t), account: newNeedle("the account", username), database: database}
-	r.rig = emulate(t, lab.Config{Servers: 2, Username: username, Password: password})
+	r.rig = emulate(t, lab.Config{Servers: 2, Username: username, Password: password, Hook: r.seeStep})
 	args := r.tap.link(t)
 	if database != "" {
 		args = append(args, "--set", "store.connection="+database)
@@ -91,12 +98,16 @@ func leadSecretLives(t *testing.T, database string) *secretRun {
 	r.tryWrongPassword(second, password)
 	r.hide(second, password)
 	r.rescue()
+	r.keepElsewhere()
 	r.joinAnother(direct)
 	for i, node := range []string{first, second} {
 		r.lead(node, r.server(i), i == 1)
 	}
 	for i := range 2 {
 		checkLogins(t, r.server(i), username, password)
+	}
+	if !slices.Equal(r.injected, []string{r.file, r.file}) {
+		t.Errorf("the ramdisks got %d values for the template's credential, or others", len(r.injected))
 	}
 	if len(r.tokens) < 6 {
 		t.Errorf("%d tokens were seen: fewer than the boots of ramdisks", len(r.tokens))
@@ -154,6 +165,53 @@ func (r *secretRun) hide(node, password string) {
 	})
 }
 
+// keepElsewhere writes credentials into what belongs to no node: a deploy
+// template, which each deployment uses, a runbook, and inspection rules, which
+// each inspection runs.
+func (r *secretRun) keepElsewhere() {
+	r.t.Helper()
+	r.file = canary()
+	inRunbook, inRule, hidden := canary(), canary(), canary()
+	r.needle("a deploy template's credential", r.file)
+	r.needle("a runbook's credential", inRunbook)
+	r.needle("a credential that an inspection rule sets", inRule)
+	r.needle("a sensitive rule's value", hidden)
+	step := func(ordinal, secret string) map[string]any {
+		return map[string]any{"interface": "deploy", "step": "inject_files", ordinal: 70, "args": map[string]any{
+			"files": []any{map[string]any{"path": "/etc/x", "content": "YQ==", "auth_token": secret}},
+		}}
+	}
+	r.Must(http.MethodPost, "/v1/deploy_templates", map[string]any{"name": injecting, "steps": []any{step("priority", r.file)}})
+	r.Must(http.MethodPost, "/v1/runbooks", map[string]any{"name": "CUSTOM_RUNBOOK", "steps": []any{step("order", inRunbook)}})
+	set := func(path, value string) map[string]any {
+		return map[string]any{"op": "set-attribute", "args": map[string]any{"path": path, "value": value}}
+	}
+	r.Must(http.MethodPost, "/v1/inspection_rules", map[string]any{
+		"conditions": []any{}, "actions": []any{set("driver_info/vendor_password", inRule), set("extra/copied", "{node.driver_info[vendor_password]}")},
+	})
+	r.Must(http.MethodPost, "/v1/inspection_rules", map[string]any{
+		"sensitive": true, "actions": []any{set("driver_info/deep/api_token", hidden)},
+		"conditions": []any{map[string]any{"op": "!eq", "args": map[string]any{"values": []any{"{node.uuid}", hidden}}}},
+	})
+}
+
+// injecting is the trait that names the deploy template.
+const injecting = "CUSTOM_INJECTING"
+
+// seeStep looks at what the ramdisk of a machine is asked for.
+func (r *secretRun) seeStep(_ context.Context, _ string, call ramdisk.Call) error {
+	if call.Step != "inject_files" {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	files, _ := call.Args["files"].([]any)
+	file, _ := files[0].(map[string]any)
+	value, _ := file["auth_token"].(string)
+	r.injected = append(r.injected, value)
+	return nil
+}
+
 // rescue takes a node of fake hardware into rescue, with a password.
 func (r *secretRun) rescue() {
 	r.t.Helper()
@@ -187,6 +245,8 @@ func (r *secretRun) lead(node string, s *lab.Server, readyMade bool) {
 	r.verb(node, "provide", "available", nil)
 	r.noteToken(s)
 	r.setImage(node)
+	r.Must(http.MethodPut, "/v1/nodes/"+node+"/traits", map[string]any{"traits": []string{injecting}})
+	r.patch(node, "/instance_info/traits", []string{injecting})
 	s.SetStepFaults(map[string]lab.StepFault{"write_image": {Hold: true}})
 	r.Provision(node, "active", r.drive(node, readyMade))
 	awaitStep(r.t, s, "write_image")
@@ -264,7 +324,7 @@ func (r *secretRun) readAll(node string) {
 		"/v1/nodes/" + node, "/v1/nodes/detail", "/v1/nodes?fields=uuid,driver_info,instance_info,driver_internal_info",
 		"/v1/nodes/" + node + "/states", "/v1/nodes/" + node + "/validate", "/v1/nodes/" + node + "/history",
 		"/v1/nodes/" + node + "/inventory", "/v1/ports/detail", "/v1/drivers/redfish/properties", "/v1/conductors",
-		"/v1/lookup?node_uuid=" + node, "/ferrule/v1/agents", "/ferrule/v1/sites", "/metrics", "/readyz",
+		"/v1/lookup?node_uuid=" + node, "/v1/deploy_templates?detail=true", "/v1/runbooks?detail=true", "/v1/inspection_rules?detail=true", "/ferrule/v1/agents", "/ferrule/v1/sites", "/metrics", "/readyz",
 	} {
 		r.Call(http.MethodGet, path, nil)
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"ferrule/metal"
 )
@@ -10,12 +11,18 @@ import (
 func sendStep(r *run, _ task) (verdict, error) {
 	kind, s := r.kind(), *r.step()
 	params := r.nodeParams()
-	params["step"], params[kind+"_version"] = s, r.plan.Version
+	step := map[string]any{}
+	if err := metal.ToJSON(s).Decode(&step); err != nil {
+		return stay, fmt.Errorf("write the step %s: %w", s.Name(), err)
+	}
+	params["step"], params[kind+"_version"] = step, r.plan.Version
 	args, err := r.ramdiskCall(kind+".execute_"+kind+"_step", params, false)
 	if err != nil {
 		return stay, err
 	}
+	args.SecretParams = secretParams(step["args"], "/step/args")
 	if kind == "deploy" && s.Step == "write_image" {
+		args.SecretParams = nil // its arguments are the conductor's
 		img, err := metal.ImageOf(r.node)
 		if err != nil {
 			return stay, err
@@ -28,6 +35,33 @@ func sendStep(r *run, _ task) (verdict, error) {
 	}
 	r.plan.Beat, r.plan.Unsure = false, false
 	return r.command(metal.Request{Operation: metal.RamdiskCall}, args, 0)
+}
+
+// secretParams takes the refs below v out of what is sent, by where they stand
+// (RFC 6901); the agent puts the values there.
+func secretParams(v any, at string) map[string]string {
+	found := map[string]string{}
+	var walk func(v any, at string) any
+	walk = func(v any, at string) any {
+		switch t := v.(type) {
+		case map[string]any:
+			for k, item := range t {
+				t[k] = walk(item, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(k))
+			}
+		case []any:
+			for i, item := range t {
+				t[i] = walk(item, fmt.Sprint(at, "/", i))
+			}
+		case string:
+			if metal.IsSecretRef(t) {
+				found[at] = t
+				return nil
+			}
+		}
+		return v
+	}
+	walk(v, at)
+	return found
 }
 
 // stepSent takes the answer to execute_*_step. A ramdisk that cannot be
@@ -238,6 +272,11 @@ func maskedValue(key string, v any) any {
 	case map[string]any:
 		for k, m := range v {
 			v[k] = maskedValue(k, m)
+		}
+		return v
+	case []any:
+		for i, m := range v {
+			v[i] = maskedValue("", m)
 		}
 		return v
 	case string:

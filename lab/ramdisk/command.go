@@ -107,7 +107,7 @@ var errVersionMismatch = errors.New("the hardware manager's version differs")
 // run does the work of c and records what came of it. What the command leaves
 // to be done after its answer was sent is returned.
 func (a *agent) run(ctx context.Context, c *command, spec commandSpec, full string, p params) (after func()) {
-	call := Call{Command: full, Step: p.stepName()}
+	call := Call{Command: full, Step: p.stepName(), Args: p.object("step").object("args")}
 	a.Log.Add(event.CommandStarted, "command", call.Command, "step", call.Step)
 	value, after, err := a.perform(ctx, spec, call, p)
 	status, failure := succeeded, (*commandError)(nil)

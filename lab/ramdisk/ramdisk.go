@@ -39,8 +39,9 @@ type Config struct {
 
 // Call is one command as a Hook sees it.
 type Call struct {
-	Command string // "clean.execute_clean_step"
-	Step    string // "erase_devices", "" for commands that run no step
+	Command string         // "clean.execute_clean_step"
+	Step    string         // "erase_devices", "" for commands that run no step
+	Args    map[string]any // of the step
 }
 
 // Timing is how long the agent waits. The zero value is the real agent's.

@@ -29,6 +29,11 @@ var imageArguments = map[string]any{
 	"configdrive": map[string]any{"description": "Config drive to write", "required": false},
 }
 
+var injectArguments = map[string]any{
+	"files":     map[string]any{"description": "Files to inject, each with its path and its content", "required": false},
+	"verify_ca": map[string]any{"description": "Whether to verify what files are loaded from", "required": false},
+}
+
 // stepsOf is what the manager offers for each type of step.
 var stepsOf = map[string][]stepSpec{
 	"clean": {
@@ -49,7 +54,7 @@ var stepsOf = map[string][]stepSpec{
 		{Step: "apply_configuration", Interface: "raid"},
 		{Step: "clean_uefi_nvram", Interface: "deploy"},
 		{Step: "write_image", Interface: "deploy", ArgsInfo: imageArguments},
-		{Step: "inject_files", Interface: "deploy"},
+		{Step: "inject_files", Interface: "deploy", ArgsInfo: injectArguments},
 	},
 	"service": {
 		{Step: "delete_configuration", Interface: "raid"},
@@ -59,7 +64,7 @@ var stepsOf = map[string][]stepSpec{
 		{Step: "burnin_memory", Interface: "deploy"},
 		{Step: "burnin_network", Interface: "deploy"},
 		{Step: "write_image", Interface: "deploy", ArgsInfo: imageArguments},
-		{Step: "inject_files", Interface: "deploy"},
+		{Step: "inject_files", Interface: "deploy", ArgsInfo: injectArguments},
 	},
 }
 
