@@ -41,7 +41,26 @@ func (s *Store) FreeNodeText(f Fit, start string) string {
 	return text
 }
 
+// Analyze does what autovacuum does within a minute.
+func (s *Store) Analyze(ctx context.Context) error {
+	_, err := s.db.writer.ExecContext(ctx, "ANALYZE")
+	return err
+}
+
 // Raw runs a text as it is.
 func (s *Store) Raw(ctx context.Context, text string) (*sql.Rows, error) {
 	return s.c.unprepared(ctx, text)
+}
+
+// Waiting is how many writes wait for their turn.
+func (s *Store) Waiting() int {
+	s.together.mu.Lock()
+	defer s.together.mu.Unlock()
+	return len(s.together.queue)
+}
+
+// Break ends the transaction as a failure of the engine does.
+func (tx *Tx) Break(ctx context.Context) error {
+	_, err := tx.tx.ExecContext(ctx, "ROLLBACK")
+	return err
 }

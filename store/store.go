@@ -41,6 +41,8 @@ type Store struct {
 	lastID  *atomic.Int64
 	units   chan struct{} // one for each Unit
 
+	together *together // SQLite only
+
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -75,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		db: db, builder: bun.NewDB(db.writer, db.bun), hub: newHub(),
 		logger: cfg.Logger, now: cfg.Now, lastID: new(atomic.Int64), units: make(chan struct{}, db.mostUnits()),
 	}
-	s.roster = newRoster(s.hub)
+	s.roster, s.together = newRoster(s.hub), &together{db: db}
 	s.reads = reads{c: db.onReaders(), builder: s.builder}
 	if s.jobs, err = newInserter(db, cfg.Logger); err != nil {
 		return nil, errors.Join(err, db.close())
@@ -162,7 +164,7 @@ func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *Tx) e
 			s.hub.wake(wakes...)
 			return nil
 		}
-		if !s.db.retryable(err) || try == mostTries {
+		if !s.db.retryable(err) && !errors.Is(err, errTogether) || try == mostTries {
 			return s.db.outages.seen(err)
 		}
 		s.logger.DebugContext(ctx, "transaction runs again", "try", try, "error", err)
@@ -177,15 +179,23 @@ func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *Tx) e
 	}
 }
 
-func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) error) ([]Topic, error) {
+func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) error) (wakes []Topic, err error) {
+	if s.db.pool == nil {
+		err = s.together.write(ctx, func(sqlTx *sql.Tx) error {
+			// A statement that is cut short may take the whole transaction along.
+			tx := s.transaction(sqlTx)
+			err := f(context.WithoutCancel(ctx), tx)
+			wakes = tx.wakes
+			return err
+		})
+		return wakes, err
+	}
 	sqlTx, err := s.db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("begin a transaction: %w", err)
 	}
 	defer sqlTx.Rollback() //nolint:errcheck // after a commit it does nothing
-	c := s.db.onWriter()
-	c.tx = sqlTx
-	tx := &Tx{reads: reads{c: c, builder: s.builder}, store: s, tx: sqlTx}
+	tx := s.transaction(sqlTx)
 	if err := f(ctx, tx); err != nil {
 		return nil, err
 	}
@@ -195,10 +205,13 @@ func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) er
 	if err := sqlTx.Commit(); err != nil {
 		return nil, fmt.Errorf("commit: %w", err)
 	}
-	if c.prepared != nil {
-		c.prepared.catchUp(context.WithoutCancel(ctx), s.db.writer)
-	}
 	return tx.wakes, nil
+}
+
+func (s *Store) transaction(sqlTx *sql.Tx) *Tx {
+	c := s.db.onWriter()
+	c.tx = sqlTx
+	return &Tx{reads: reads{c: c, builder: s.builder}, store: s, tx: sqlTx}
 }
 
 func (tx *Tx) now() time.Time { return tx.store.now().UTC().Truncate(time.Microsecond) }

@@ -92,9 +92,6 @@ func (tx *Tx) wake(t Topic) { tx.wakes = append(tx.wakes, t) }
 
 // announce gives the wakes to the other processes, with the commit.
 func (tx *Tx) announce(ctx context.Context) error {
-	if tx.store.db.pool == nil {
-		return nil
-	}
 	for _, t := range tx.wakes {
 		if t == TopicJobs {
 			continue

@@ -71,8 +71,6 @@ func (q *query) gate(op *openapi.Operation) error {
 	return nil
 }
 
-func (q *query) has(name string) bool { _, ok := q.raw[name]; return ok }
-
 // text is a string parameter; nil where it is absent.
 func (q *query) text(name string) *string {
 	if v, ok := q.raw[name]; ok {
