@@ -65,6 +65,7 @@ type Operation struct {
 	Success   int   // status
 	BodyLimit int64 // bytes; 0: the usual limit
 	Public    bool  // no authentication in any mode
+	Keywords  bool  // takes its arguments from the body or from the query
 	Own       bool  // Ferrule's own route, outside microversions
 	Policies  []string
 	About     About

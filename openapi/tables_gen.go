@@ -81,16 +81,27 @@ var Operations = []Operation{
 	}},
 	{ID: "deleteNode", Method: "DELETE", Path: "/v1/nodes/{node}", Min: 1, Success: 204, Policies: []string{"baremetal:node:delete", "baremetal:node:delete:self_owned_node"}, About: "handler"},
 	{ID: "validateNode", Method: "GET", Path: "/v1/nodes/{node}/validate", Min: 1, Success: 200, Policies: []string{"baremetal:node:validate"}, About: "node"},
-	{ID: "setMaintenance", Method: "PUT", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_maintenance"}, About: "node", Args: []Arg{
+	{ID: "setMaintenance", Method: "PUT", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Keywords: true, Policies: []string{"baremetal:node:set_maintenance"}, About: "node", Params: []Param{
+		{Name: "reason", Kind: ParamString, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "reason", Min: 1, Kind: "string"},
 	}},
 	{ID: "clearMaintenance", Method: "DELETE", Path: "/v1/nodes/{node}/maintenance", Min: 1, Success: 202, Policies: []string{"baremetal:node:clear_maintenance"}, About: "node"},
 	{ID: "getStates", Method: "GET", Path: "/v1/nodes/{node}/states", Min: 1, Success: 200, Resource: "NodeStates", Policies: []string{"baremetal:node:get_states"}, About: "node"},
-	{ID: "setPower", Method: "PUT", Path: "/v1/nodes/{node}/states/power", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_power_state"}, About: "node", Args: []Arg{
+	{ID: "setPower", Method: "PUT", Path: "/v1/nodes/{node}/states/power", Min: 1, Success: 202, Keywords: true, Policies: []string{"baremetal:node:set_power_state"}, About: "node", Params: []Param{
+		{Name: "target", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "timeout", Kind: ParamInt, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "target", Min: 1, Kind: "string", Since: map[string]Version{"soft power off": 27, "soft rebooting": 27}},
 		{Name: "timeout", Min: 27, Kind: "integer"},
 	}},
-	{ID: "setProvision", Method: "PUT", Path: "/v1/nodes/{node}/states/provision", Min: 1, Success: 202, BodyLimit: 67108864, Policies: []string{"baremetal:node:set_provision_state"}, About: "node", Args: []Arg{
+	{ID: "setProvision", Method: "PUT", Path: "/v1/nodes/{node}/states/provision", Min: 1, Success: 202, BodyLimit: 67108864, Keywords: true, Policies: []string{"baremetal:node:set_provision_state"}, About: "node", Params: []Param{
+		{Name: "target", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "configdrive", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "rescue_password", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "runbook", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "disable_ramdisk", Kind: ParamBool, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "clean_steps", Min: 15, Kind: "array"},
 		{Name: "configdrive", Min: 1},
 		{Name: "deploy_steps", Min: 69, Kind: "array"},
@@ -101,20 +112,28 @@ var Operations = []Operation{
 		{Name: "target", Min: 1, Kind: "string", Since: map[string]Version{"abort": 13, "adopt": 17, "clean": 15, "deploy": 73, "inspect": 6, "manage": 4, "provide": 4, "rescue": 38, "service": 87, "undeploy": 1, "unhold": 85, "unrescue": 38}},
 	}},
 	{ID: "setRAID", Method: "PUT", Path: "/v1/nodes/{node}/states/raid", Min: 12, Success: 204, TooOld: "fault-406", Policies: []string{"baremetal:node:set_raid_state"}, About: "node"},
-	{ID: "setBootMode", Method: "PUT", Path: "/v1/nodes/{node}/states/boot_mode", Min: 76, Success: 202, TooOld: "fault-404", Policies: []string{"baremetal:node:set_boot_mode"}, About: "node", Args: []Arg{
+	{ID: "setBootMode", Method: "PUT", Path: "/v1/nodes/{node}/states/boot_mode", Min: 76, Success: 202, TooOld: "fault-404", Keywords: true, Policies: []string{"baremetal:node:set_boot_mode"}, About: "node", Params: []Param{
+		{Name: "target", Kind: ParamString, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "target", Min: 1, Kind: "string"},
 	}},
-	{ID: "setSecureBoot", Method: "PUT", Path: "/v1/nodes/{node}/states/secure_boot", Min: 76, Success: 202, TooOld: "late-404", Policies: []string{"baremetal:node:set_secure_boot"}, About: "node", Args: []Arg{
+	{ID: "setSecureBoot", Method: "PUT", Path: "/v1/nodes/{node}/states/secure_boot", Min: 76, Success: 202, TooOld: "late-404", Keywords: true, Policies: []string{"baremetal:node:set_secure_boot"}, About: "node", Params: []Param{
+		{Name: "target", Kind: ParamBool, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "target", Min: 1, Kind: "boolean"},
 	}},
 	{ID: "getConsole", Method: "GET", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_console"}, About: "node"},
-	{ID: "setConsole", Method: "PUT", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 202, Policies: []string{"baremetal:node:set_console_state"}, About: "node", Args: []Arg{
+	{ID: "setConsole", Method: "PUT", Path: "/v1/nodes/{node}/states/console", Min: 1, Success: 202, Keywords: true, Policies: []string{"baremetal:node:set_console_state"}, About: "node", Params: []Param{
+		{Name: "enabled", Kind: ParamBool, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "enabled", Min: 1, Kind: "boolean"},
 	}},
-	{ID: "injectNMI", Method: "PUT", Path: "/v1/nodes/{node}/management/inject_nmi", Min: 29, Success: 204, TooOld: "fault-404", Policies: []string{"baremetal:node:inject_nmi"}, About: "node"},
+	{ID: "injectNMI", Method: "PUT", Path: "/v1/nodes/{node}/management/inject_nmi", Min: 29, Success: 204, TooOld: "fault-404", Keywords: true, Policies: []string{"baremetal:node:inject_nmi"}, About: "node"},
 	{ID: "listIndicators", Method: "GET", Path: "/v1/nodes/{node}/management/indicators", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_indicator_state"}, About: "node"},
 	{ID: "getIndicator", Method: "GET", Path: "/v1/nodes/{node}/management/indicators/{indicator}", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_indicator_state"}, About: "node"},
-	{ID: "setIndicator", Method: "PUT", Path: "/v1/nodes/{node}/management/indicators/{indicator}", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_indicator_state"}, About: "node", Args: []Arg{
+	{ID: "setIndicator", Method: "PUT", Path: "/v1/nodes/{node}/management/indicators/{indicator}", Min: 1, Success: 204, Keywords: true, Policies: []string{"baremetal:node:set_indicator_state"}, About: "node", Params: []Param{
+		{Name: "state", Kind: ParamString, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "state", Min: 1, Kind: "string"},
 	}},
 	{ID: "listVendorMethods", Method: "GET", Path: "/v1/nodes/{node}/vendor_passthru/methods", Min: 1, Success: 200, Policies: []string{"baremetal:node:vendor_passthru"}, About: "node"},
@@ -155,7 +174,10 @@ var Operations = []Operation{
 		{Name: "device_types", Kind: ParamList, Min: 1, TooOld: 406},
 	}},
 	{ID: "getBootDevice", Method: "GET", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 200, Policies: []string{"baremetal:node:get_boot_device"}, About: "node"},
-	{ID: "setBootDevice", Method: "PUT", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 204, Policies: []string{"baremetal:node:set_boot_device"}, About: "node", Args: []Arg{
+	{ID: "setBootDevice", Method: "PUT", Path: "/v1/nodes/{node}/management/boot_device", Min: 1, Success: 204, Keywords: true, Policies: []string{"baremetal:node:set_boot_device"}, About: "node", Params: []Param{
+		{Name: "boot_device", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "persistent", Kind: ParamBool, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "boot_device", Min: 1, Kind: "string"},
 		{Name: "persistent", Min: 1, Kind: "boolean"},
 	}},
@@ -570,10 +592,17 @@ var Operations = []Operation{
 		{Name: "addresses", Kind: ParamList, Min: 1, TooOld: 406},
 		{Name: "node_uuid", Kind: ParamString, Min: 1, TooOld: 406},
 	}},
-	{ID: "heartbeat", Method: "POST", Path: "/v1/heartbeat/{node}", Min: 22, Success: 202, TooOld: "fault-404", Public: true, Policies: []string{"baremetal:node:ipa_heartbeat"}, About: "request", Args: []Arg{
+	{ID: "heartbeat", Method: "POST", Path: "/v1/heartbeat/{node}", Min: 22, Success: 202, TooOld: "fault-404", Public: true, Keywords: true, Policies: []string{"baremetal:node:ipa_heartbeat"}, About: "request", Params: []Param{
+		{Name: "callback_url", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "agent_version", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "agent_token", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "agent_verify_ca", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "agent_status", Kind: ParamString, Min: 1, TooOld: 406},
+		{Name: "agent_status_message", Kind: ParamString, Min: 1, TooOld: 406},
+	}, Args: []Arg{
 		{Name: "agent_status", Min: 72, Kind: "string"},
 		{Name: "agent_status_message", Min: 72, Kind: "string"},
-		{Name: "agent_token", Min: 62, Kind: "string"},
+		{Name: "agent_token", Min: 1, Kind: "string"},
 		{Name: "agent_verify_ca", Min: 68, Kind: "string"},
 		{Name: "agent_version", Min: 36, Kind: "string"},
 		{Name: "callback_url", Min: 1, Kind: "string"},

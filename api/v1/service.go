@@ -258,18 +258,12 @@ func (c *call) checkPath() error {
 	return f
 }
 
-// keywordOperations take their arguments from the body or from the query.
-var keywordOperations = map[string]bool{
-	"setBootMode": true, "setSecureBoot": true, "setConsole": true, "injectNMI": true, "setIndicator": true,
-	"setMaintenance": true, "setPower": true, "setProvision": true, "setBootDevice": true, "heartbeat": true,
-}
-
 func (c *call) parseArguments() (*query, error) {
 	raw, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return nil, badRequest("The query string is malformed.")
 	}
-	if keywordOperations[c.op.ID] {
+	if c.op.Keywords {
 		return &query{raw: raw, version: c.version}, nil
 	}
 	return parseQuery(c.op, c.version, raw)

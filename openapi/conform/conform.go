@@ -92,10 +92,23 @@ func (d *Description) At(v openapi.Version) (*openapi3.T, error) {
 // prune takes out the properties that do not exist at v.
 func prune(schema *openapi3.Schema, v openapi.Version) {
 	for name, property := range schema.Properties {
-		if first, last := lifetime(property.Value); v < first || v > last {
+		first, last := lifetime(property.Value)
+		switch {
+		case v < first && takenEarly(property.Value):
+			early := *property.Value
+			early.ReadOnly, early.WriteOnly = false, true
+			schema.Properties[name] = early.NewRef()
+		case v < first || v > last:
 			delete(schema.Properties, name)
 		}
 	}
+}
+
+// takenEarly reports whether creations may hold a property before answers do.
+func takenEarly(property *openapi3.Schema) bool {
+	ext, _ := property.Extensions["x-openstack"].(map[string]any)
+	early, _ := ext["early"].([]any)
+	return slices.Contains(early, any("create"))
 }
 
 // lifetime is the first and the last microversion that has a property.

@@ -87,6 +87,9 @@ func writeOperation(b *bytes.Buffer, method, path string, op *openapi3.Operation
 	if ext.flag("public") {
 		b.WriteString(", Public: true")
 	}
+	if ext.flag("keywords") {
+		b.WriteString(", Keywords: true")
+	}
 	if ext.flag("own") {
 		b.WriteString(", Own: true")
 	}
@@ -210,7 +213,9 @@ func writeField(b *strings.Builder, name string, s *openapi3.Schema, ext ext, ma
 		}
 	}
 	for _, how := range ext.list("early") {
-		fmt.Fprintf(b, ", Early%s: true", goName(how))
+		if how != "create" { // which answers alone are concerned with
+			fmt.Fprintf(b, ", Early%s: true", goName(how))
+		}
 	}
 	if v, refused := ext["select"]; !refused || v == true {
 		b.WriteString(", Select: true")
