@@ -150,6 +150,7 @@ func settingsFrom(cfg *config.Config, host string) (runner.Settings, error) {
 		PowerTimeout:               cfg.Conductor.PowerStateChangeTimeout,
 		SoftPowerTimeout:           cfg.Conductor.SoftPowerOffTimeout,
 		PowerSyncMaxRetries:        cfg.Conductor.PowerStateSyncMaxRetries,
+		WatchHealth:                cfg.Conductor.EnableHealthMonitoring,
 		PowerOffAfterDeployFailure: cfg.Deploy.PowerOffAfterDeployFailure,
 		EraseDevicesPriority:       cfg.Deploy.EraseDevicesPriority,
 		EraseMetadataPriority:      cfg.Deploy.EraseDevicesMetadataPriority,

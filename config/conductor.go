@@ -23,6 +23,7 @@ type Conductor struct {
 	ForcePowerStateDuringSync    bool          `option:"force_power_state_during_sync"`
 	SyncPowerStateInterval       time.Duration `option:"sync_power_state_interval"`
 	PowerStateSyncMaxRetries     int           `option:"power_state_sync_max_retries"`
+	EnableHealthMonitoring       bool          `option:"enable_health_monitoring"`
 	PowerStateChangeTimeout      time.Duration `option:"power_state_change_timeout"`
 	SoftPowerOffTimeout          time.Duration `option:"soft_power_off_timeout"`
 	PowerFailureRecoveryInterval time.Duration `option:"power_failure_recovery_interval"`

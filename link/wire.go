@@ -113,6 +113,7 @@ type Observation struct {
 	NodeUUID string          `json:"nodeUuid"`
 	// PowerState is empty with an ErrorCode where the BMC could not be read.
 	PowerState metal.PowerState `json:"powerState,omitempty"`
+	Health     metal.Health     `json:"health,omitempty"` // seen with the power
 	ErrorCode  metal.ErrorCode  `json:"errorCode,omitempty"`
 	Message    string           `json:"message,omitempty"`
 	SeenAt     time.Time        `json:"seenAt"`

@@ -34,7 +34,20 @@ type PowerResult struct {
 	// Changed is true when the agent sent the BMC an action, false when the
 	// wanted state was there already.
 	Changed bool `json:"changed,omitempty"`
+	// Health is what a read tells of the machine's hardware as a whole, ""
+	// where the BMC does not.
+	Health Health `json:"health,omitempty"`
 }
+
+// Health is the state of a machine's hardware (Ironic: common/health_states).
+type Health string
+
+// The states of health.
+const (
+	HealthOK       Health = "OK"
+	HealthWarning  Health = "Warning"
+	HealthCritical Health = "Critical"
+)
 
 // BootDeviceArgs is the argument of management.setBootDevice and the result of
 // getBootDevice. Device is Ironic's name: pxe, disk, cdrom, bios, uefihttp.

@@ -89,6 +89,7 @@ type (
 	// an unreachable BMC.
 	PowerPayload struct {
 		State     PowerState `json:"state"`
+		Health    Health     `json:"health,omitempty"`
 		ErrorCode ErrorCode  `json:"errorCode,omitempty"`
 		Message   string     `json:"message,omitempty"`
 		SeenAt    time.Time  `json:"seenAt"`

@@ -331,7 +331,7 @@ func (e *executor) readPower(ctx context.Context, req metal.Request, creds drive
 	if err := json.Unmarshal(result.ResultJSON, &power); err != nil {
 		return watch.Reading{Code: metal.CodeBMCError, Message: "the driver's reading of the power is not as expected"}
 	}
-	return watch.Reading{State: power.State}
+	return watch.Reading{State: power.State, Health: power.Health}
 }
 
 // readTimeout bounds one look of the power watch.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -255,6 +256,37 @@ func TestSitesAreListedByName(t *testing.T) {
 		got, err := s.Sites(t.Context())
 		if err != nil || len(got) != 2 || got[0].Name != "a" || got[1].Labels != `{"k":"v"}` {
 			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+}
+
+func TestSecretsUnderAPlaceGoTogether(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		under := func(ref string) error {
+			return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSecretsUnder(ctx, ref) })
+		}
+		for _, ref := range []string{"secret://tenant/a/1/x", "secret://tenant/a/1/x/y", "secret://tenant/a/10/x", "secret://tenant/a/1", "secret://tenant/A/1/x"} {
+			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant"}, []byte("sealed"))
+				return err
+			})
+		}
+		if err := under("secret://tenant/a/1"); err == nil {
+			t.Error("what is no place was taken for one")
+		}
+		if err := under("secret://tenant/a/1/"); err != nil {
+			t.Fatal(err)
+		}
+		left, err := s.SecretRefs(t.Context(), "")
+		var refs []string
+		for _, r := range left {
+			refs = append(refs, r.Ref)
+		}
+		if want := []string{"secret://tenant/A/1/x", "secret://tenant/a/1", "secret://tenant/a/10/x"}; err != nil || !slices.Equal(refs, want) {
+			t.Errorf("left are %v, %v", refs, err)
+		}
+		if _, err := s.SealedSecret(t.Context(), "secret://tenant/a/1/x"); metal.ReasonOf(err) != metal.NotFound {
+			t.Errorf("a deleted secret: %v", err)
 		}
 	})
 }

@@ -280,7 +280,7 @@ func (l ledger) Observed(ctx context.Context, agent trust.AgentName, seen []link
 				continue
 			}
 			err = tx.Post(ctx, node.UUID, metal.InboxPower, metal.ToJSON(metal.PowerPayload{
-				State: o.PowerState, ErrorCode: o.ErrorCode, Message: o.Message, SeenAt: o.SeenAt,
+				State: o.PowerState, Health: o.Health, ErrorCode: o.ErrorCode, Message: o.Message, SeenAt: o.SeenAt,
 			}))
 			if err != nil {
 				return err

@@ -59,7 +59,7 @@ func TestAPowerChangeAtTheBMCShows(t *testing.T) {
 		t.Errorf("the control plane had the agent do %d commands to see the power", after-before)
 	}
 	n := r.Must(http.MethodGet, "/v1/nodes/"+node, nil)
-	if n["provision_state"] != "manageable" || n["maintenance"] != false || n["last_error"] != nil {
-		t.Errorf("the node is %v, maintenance %v, %v", n["provision_state"], n["maintenance"], n["last_error"])
+	if n["provision_state"] != "manageable" || n["maintenance"] != false || n["last_error"] != nil || n["health"] != "OK" {
+		t.Errorf("the node is %v, maintenance %v, %v, health %v", n["provision_state"], n["maintenance"], n["last_error"], n["health"])
 	}
 }

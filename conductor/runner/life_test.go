@@ -348,3 +348,46 @@ func TestPowerSeenAtTheBMCIsBelieved(t *testing.T) {
 		t.Errorf("a BMC that came back: power %s, fault %s", text(n.PowerState), text(n.Fault))
 	}
 }
+
+func TestHealthSeenAtTheBMCIsKept(t *testing.T) {
+	n := redfishNode()
+	n.ProvisionState = metal.Active
+	s := newSim(t, n)
+	see := func(p metal.PowerPayload) {
+		s.post(metal.InboxPower, p)
+		s.run()
+	}
+	see(metal.PowerPayload{State: metal.PowerOn, Health: metal.HealthOK})
+	see(metal.PowerPayload{State: metal.PowerOn, Health: metal.HealthOK})
+	see(metal.PowerPayload{ErrorCode: metal.CodeUnreachable})
+	if got := text(s.world.Node.Health); got != "OK" {
+		t.Errorf("health %s", got)
+	}
+	s.world.Node.ProvisionState = metal.CleanWait
+	see(metal.PowerPayload{State: metal.PowerOff, Health: metal.HealthCritical})
+	if n := s.world.Node; text(n.Health) != "Critical" || text(n.PowerState) != "power on" {
+		t.Errorf("health %s, power %s", text(n.Health), text(n.PowerState))
+	}
+	see(metal.PowerPayload{State: metal.PowerOn})
+	if s.world.Node.Health != nil {
+		t.Errorf("health %s", text(s.world.Node.Health))
+	}
+	var events []string
+	for _, h := range s.history {
+		events = append(events, h.Event)
+	}
+	want := []string{
+		"Node health status changed: health='OK' (previously 'None')", "Node health status changed: health='Critical' (previously 'OK')",
+		"Node health status changed: health='None' (previously 'Critical')",
+	}
+	if !slices.Equal(events, want) {
+		t.Errorf("history %q", events)
+	}
+	s.world.Node.ManagementInterface = "noop"
+	see(metal.PowerPayload{State: metal.PowerOn, Health: metal.HealthOK})
+	s.world.Node.ManagementInterface, s.world.Settings.WatchHealth = "redfish", false
+	see(metal.PowerPayload{State: metal.PowerOn, Health: metal.HealthOK})
+	if s.world.Node.Health != nil {
+		t.Errorf("health %s, which nobody asked for", text(s.world.Node.Health))
+	}
+}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 
 	"ferrule/metal"
@@ -14,6 +15,9 @@ func seePower(w World, out *Outcome, e metal.InboxEntry) {
 		return
 	}
 	n := &out.Node
+	if p.ErrorCode == "" {
+		seeHealth(w, out, p.Health)
+	}
 	for _, op := range w.Operations {
 		if op.Axis == metal.AxisPower {
 			return // the power action under way will say what came of it
@@ -40,6 +44,25 @@ func seePower(w World, out *Outcome, e metal.InboxEntry) {
 	if n.PowerState == nil || *n.PowerState != state {
 		n.PowerState = &state
 	}
+}
+
+// seeHealth keeps what the BMC tells of the hardware (Ironic: conductor/utils.
+// node_cache_health), in whatever state: the watch tells of a change once.
+func seeHealth(w World, out *Outcome, health metal.Health) {
+	n := &out.Node
+	before := ""
+	if n.Health != nil {
+		before = *n.Health
+	}
+	if !w.Settings.WatchHealth || n.ManagementInterface != "redfish" || before == string(health) {
+		return
+	}
+	n.Health = filled(string(health))
+	out.History = append(out.History, metal.HistoryEntry{
+		UUID: w.NewID(), NodeUUID: n.UUID, Severity: "INFO", EventType: "monitoring", Conductor: w.Settings.Host, CreatedAt: w.Now,
+		Event: fmt.Sprintf("Node health status changed: health='%s' (previously '%s')", cmp.Or(string(health), "None"), cmp.Or(before, "None")),
+		State: n.ProvisionState, TargetProvisionState: n.TargetProvisionState,
+	})
 }
 
 // keyPowerFailures counts failed reads in a row in driver_internal_info.

@@ -55,7 +55,7 @@ func newSim(t *testing.T, node metal.Node) *sim {
 		Settings: runner.Settings{
 			Host: "conductor-1", AutomatedClean: true, DeployTimeout: time.Hour, CleanTimeout: time.Hour,
 			InspectTimeout: time.Hour, CommandTimeout: 5 * time.Minute, PowerTimeout: time.Minute,
-			SoftPowerTimeout: 10 * time.Minute, PowerSyncMaxRetries: 3, PowerOffAfterDeployFailure: true,
+			SoftPowerTimeout: 10 * time.Minute, PowerSyncMaxRetries: 3, WatchHealth: true, PowerOffAfterDeployFailure: true,
 			InspectPowerOff: true, AddPorts: "pxe", KeepPorts: "all", PreCreatePorts: true, UpdatePXEEnabled: true,
 			InspectHooks:        []string{"ramdisk-error", "validate-interfaces", "ports", "architecture"},
 			RedfishInspectHooks: []string{"validate-interfaces", "ports", "architecture"}, MaskSecrets: "always",

@@ -21,6 +21,7 @@ type Settings struct {
 	PowerTimeout               time.Duration // for the BMC to show the state asked for
 	SoftPowerTimeout           time.Duration
 	PowerSyncMaxRetries        int
+	WatchHealth                bool
 	PowerOffAfterDeployFailure bool
 	EraseDevicesPriority       *int
 	EraseMetadataPriority      *int

@@ -12,6 +12,19 @@ import (
 	"ferrule/metal"
 )
 
+func TestHealthIsReadWithThePower(t *testing.T) {
+	b, d := newBMC(t), newDriver(t)
+	for given, want := range map[string]metal.Health{"OK": metal.HealthOK, "Warning": metal.HealthWarning, "Critical": metal.HealthCritical, "odd": "", "": ""} {
+		b.mu.Lock()
+		b.documents[sys]["Status"] = object{"Health": given}
+		b.mu.Unlock()
+		got, err := d.GetPower(t.Context(), b.target())
+		if err != nil || got.Health != want {
+			t.Errorf("%q: %+v, %v", given, got, err)
+		}
+	}
+}
+
 func TestPowerGoesOnAndOff(t *testing.T) {
 	b, d := newBMC(t), newDriver(t)
 	ctx, target := t.Context(), b.target()

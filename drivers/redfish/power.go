@@ -29,7 +29,7 @@ func (d *Driver) GetPower(ctx context.Context, t driver.Target) (metal.PowerResu
 		if err != nil {
 			return metal.PowerResult{}, err
 		}
-		return metal.PowerResult{State: powerState(system)}, nil
+		return metal.PowerResult{State: powerState(system), Health: health(system)}, nil
 	})
 }
 
@@ -91,6 +91,15 @@ func powerState(system document) metal.PowerState {
 		return metal.PowerOff
 	}
 	return metal.PowerUnknown
+}
+
+// health is that of the system itself, which sums up its parts.
+func health(system document) metal.Health {
+	switch h := metal.Health(system.child("Status").text("Health")); h {
+	case metal.HealthOK, metal.HealthWarning, metal.HealthCritical:
+		return h
+	}
+	return ""
 }
 
 func (c *client) setPower(change powerChange, limit time.Duration) (metal.PowerResult, error) {

@@ -17,6 +17,7 @@ import (
 // Reading is what one look at a BMC gave: a state, or why there is none.
 type Reading struct {
 	State   metal.PowerState
+	Health  metal.Health
 	Code    metal.ErrorCode // "" when the BMC answered
 	Message string
 }
@@ -225,7 +226,7 @@ func (w *Watch) note(n *watched, lease Lease, r Reading) {
 	}
 	n.known, n.last = true, r
 	w.unsent[lease.NodeUUID] = link.Observation{
-		Kind: link.ObservedPower, NodeUUID: lease.NodeUUID, PowerState: r.State,
+		Kind: link.ObservedPower, NodeUUID: lease.NodeUUID, PowerState: r.State, Health: r.Health,
 		ErrorCode: r.Code, Message: r.Message, SeenAt: time.Now().UTC(),
 	}
 	select {

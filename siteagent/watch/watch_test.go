@@ -120,6 +120,17 @@ func TestFirstReadingAndChangesAreReported(t *testing.T) {
 	})
 }
 
+func TestAChangeOfHealthIsReported(t *testing.T) {
+	p, b := &plane{}, &bmc{reading: on()}
+	run(t, p, func(w *Watch) {
+		w.Lease(lease(b))
+		p.want(t, "n", "power on")
+		b.set(Reading{State: metal.PowerOn, Health: metal.HealthWarning})
+		pass(5 * time.Minute)
+		p.want(t, "n", "power on", "power on")
+	})
+}
+
 func TestWhatIsReadAfterAnActionIsNews(t *testing.T) {
 	p, b := &plane{}, &bmc{reading: off()} // read in the middle of a restart
 	run(t, p, func(w *Watch) {
