@@ -3,9 +3,12 @@ package kill
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"ferrule/compat-tests/env"
 	"ferrule/compat-tests/plane"
 	"ferrule/failpoint"
 )
@@ -51,5 +54,58 @@ func TestAKeyedRequestIsDoneOnceOverAKill(t *testing.T) {
 			t.Errorf("%s: there are %d nodes", point, len(list))
 		}
 		p.Kill()
+	}
+}
+
+// TestTwoProcessesDoAKeyedRequestOnce sends each request to two processes on one
+// database at the same instant.
+func TestTwoProcessesDoAKeyedRequestOnce(t *testing.T) {
+	if testing.Short() {
+		return // starts PostgreSQL and the program twice
+	}
+	t.Parallel()
+	shared := []string{
+		"--set", "database.connection=" + env.Postgres(t), "--set", "trust.deployment_key_file=" + filepath.Join(t.TempDir(), "deployment.key"),
+	}
+	var both []*plane.Plane
+	for _, host := range []string{"one", "two"} {
+		p := plane.New(t, plane.Options{Command: "serve", Args: append([]string{"--set", "DEFAULT.host=" + host}, shared...)})
+		p.Launch()
+		p.AwaitReady()
+		both = append(both, p)
+	}
+	const requests = 30
+	made := make(chan string, 2*requests)
+	var work sync.WaitGroup
+	for i := range requests {
+		for _, p := range both {
+			work.Go(func() {
+				for {
+					a, err := p.Try(t.Context(), http.MethodPost, "/v1/nodes", map[string]any{"driver": "fake-hardware"}, fmt.Sprintf("Idempotency-Key: %d", i))
+					switch {
+					case err == nil && a.Status == http.StatusConflict:
+						continue // the other is at it
+					case err != nil || a.Status != http.StatusCreated:
+						t.Errorf("request %d: %d %s %v", i, a.Status, a.Text, err)
+					}
+					made <- a.Text
+					return
+				}
+			})
+		}
+	}
+	work.Wait()
+	close(made)
+	answers := map[string]int{}
+	for text := range made {
+		answers[text]++
+	}
+	for text, n := range answers {
+		if n != 2 {
+			t.Errorf("%d of two were told %s", n, text)
+		}
+	}
+	if list, _ := both[0].Must(http.MethodGet, "/v1/nodes", nil)["nodes"].([]any); len(list) != requests || len(answers) != requests {
+		t.Errorf("%d requests made %d nodes, and had %d answers", requests, len(list), len(answers))
 	}
 }
