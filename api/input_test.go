@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,12 +54,9 @@ func TestBadInputNeverFails(t *testing.T) {
 	}
 }
 
-func fill(path, ident string) string {
-	for _, p := range []string{"{node}", "{port}", "{driver}", "{hostname}"} {
-		path = strings.ReplaceAll(path, p, ident)
-	}
-	return path
-}
+var pathParameter = regexp.MustCompile(`\{\w+\}`)
+
+func fill(path, ident string) string { return pathParameter.ReplaceAllLiteralString(path, ident) }
 
 // probe fails the test on a 5xx and on an error that clients cannot read.
 func (s *served) probe(version, method, path, body string) {

@@ -144,6 +144,7 @@ func (s *served) ask(version, method, path, body string, headers ...string) answ
 	}
 	w := httptest.NewRecorder()
 	s.api.ServeHTTP(w, r)
+	described(s.t, method, path, w)
 	return answer{w, s.t}
 }
 
