@@ -7,9 +7,10 @@
 //
 // Reads are methods of both *Store and *Tx. On *Store they see what is
 // committed and, on SQLite, use a pool of readers that the writer never blocks.
-// Writes happen in Store.Write, one transaction each, repeated as a whole when
-// the engine asks for it; its function must therefore have no effect but
-// through its Tx, and must read through that Tx what it means to change:
+// Writes happen in Store.Write, each wholly or not at all and as if alone, and
+// repeated from the start when the engine asks for it; its function must
+// therefore have no effect but through its Tx, and must read through that Tx
+// what it means to change:
 //
 //	err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 //		node, err := tx.LockNode(ctx, uuid)

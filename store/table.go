@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // table knows how records of one type lie in their table. The one list of
@@ -16,6 +17,8 @@ type table[T any] struct {
 	sel    string // SELECT … FROM name
 	ins    string
 	upd    string // UPDATE name SET … (all that is not fixed)
+
+	bindings sync.Pool // of *binding[T]
 }
 
 func newTable[T any](name string, fields func(*T) []field) *table[T] {
@@ -88,32 +91,62 @@ func (t *table[T]) find(ctx context.Context, c conn, f *filter, columns []string
 	return t.scan(rows, columns)
 }
 
-// scan reads all rows through one scratch record, whose places are collected
-// once. Columns nil means all.
-func (t *table[T]) scan(rows *sql.Rows, columns []string) ([]T, error) {
-	defer rows.Close()
-	var scratch, zero T
-	var places []any
-	fields := t.fields(&scratch)
-	if columns == nil {
-		for _, f := range fields {
-			places = append(places, f.at)
-		}
+// binding is a record with the places of its columns: they are collected once,
+// and the record is used again.
+type binding[T any] struct {
+	record T
+	fields []field
+	all    []any
+}
+
+func (t *table[T]) bind() *binding[T] {
+	if b, ok := t.bindings.Get().(*binding[T]); ok {
+		return b
 	}
+	b := new(binding[T])
+	b.fields = t.fields(&b.record)
+	for _, f := range b.fields {
+		b.all = append(b.all, f.at)
+	}
+	return b
+}
+
+func (t *table[T]) release(b *binding[T]) {
+	var zero T
+	b.record = zero
+	t.bindings.Put(b)
+}
+
+// places are those of columns, in their order; nil is all.
+func (b *binding[T]) places(columns []string) []any {
+	if columns == nil {
+		return b.all
+	}
+	var places []any
 	for _, c := range columns {
-		for _, f := range fields {
+		for _, f := range b.fields {
 			if f.column == c {
 				places = append(places, f.at)
 			}
 		}
 	}
+	return places
+}
+
+// scan reads all rows. Columns nil means all.
+func (t *table[T]) scan(rows *sql.Rows, columns []string) ([]T, error) {
+	defer rows.Close()
+	b := t.bind()
+	defer t.release(b)
+	places := b.places(columns)
 	var list []T
+	var zero T
 	for rows.Next() {
-		scratch = zero
+		b.record = zero
 		if err := rows.Scan(places...); err != nil {
 			return nil, err
 		}
-		list = append(list, scratch)
+		list = append(list, b.record)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -123,19 +156,20 @@ func (t *table[T]) scan(rows *sql.Rows, columns []string) ([]T, error) {
 
 // insert adds v; false where a unique index has its value already.
 func (t *table[T]) insert(ctx context.Context, c conn, v *T) (bool, error) {
-	fields := t.fields(v)
-	args := make([]any, len(fields))
-	for i, f := range fields {
-		args[i] = f.at
-	}
-	n, err := c.exec(ctx, t.ins, args...)
+	b := t.bind()
+	defer t.release(b)
+	b.record = *v
+	n, err := c.exec(ctx, t.ins, b.all...)
 	return n == 1, err
 }
 
 // update writes all of v that is not fixed; tail ends the statement.
 func (t *table[T]) update(ctx context.Context, c conn, v *T, tail string, tailArgs ...any) (int64, error) {
-	var args []any
-	for _, f := range t.fields(v) {
+	b := t.bind()
+	defer t.release(b)
+	b.record = *v
+	args := make([]any, 0, len(b.fields)+len(tailArgs))
+	for _, f := range b.fields {
 		if !f.fixed {
 			args = append(args, f.at)
 		}

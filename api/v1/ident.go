@@ -14,6 +14,7 @@ var (
 	hostName    = regexp.MustCompile(`^[a-z0-9]([a-z0-9\-]{0,61}[a-z0-9])?(\.[a-z0-9\-_]{0,62}[a-z0-9])*\.?$`)
 	macAddress  = regexp.MustCompile(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
 	hex32       = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	uuidPrefix  = strings.NewReplacer("urn:", "", "uuid:", "")
 )
 
 // isUUIDLike is the lenient check of Ironic (oslo.utils: is_uuid_like): case,
@@ -23,7 +24,10 @@ func isUUIDLike(s string) bool {
 	if isPlainUUID(s) {
 		return true
 	}
-	s = strings.NewReplacer("urn:", "", "uuid:", "").Replace(s)
+	if len(s) < 32 {
+		return false
+	}
+	s = uuidPrefix.Replace(s)
 	s = strings.ToLower(strings.ReplaceAll(strings.Trim(s, "{}"), "-", ""))
 	return hex32.MatchString(s)
 }

@@ -170,12 +170,9 @@ func checkNodeName(refusal string, v openapi.Version, name string) error {
 
 // checkEnrollment refuses boot modes that the configuration bans.
 func (s *Service) checkEnrollment(n *metal.Node) error {
-	properties := n.Properties.Object()
-	if capabilities, _ := properties["capabilities"].(string); capabilities != "" {
-		for _, banned := range s.config.API.DisallowedEnrollBootModes {
-			if strings.Contains(capabilities, "boot_mode:"+banned) {
-				return badRequest("Boot mode %s is not allowed by this deployment's configuration.", banned)
-			}
+	for _, banned := range s.config.API.DisallowedEnrollBootModes {
+		if strings.Contains(n.Properties.Text("capabilities"), "boot_mode:"+banned) {
+			return badRequest("Boot mode %s is not allowed by this deployment's configuration.", banned)
 		}
 	}
 	return nil

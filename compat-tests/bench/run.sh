@@ -4,6 +4,9 @@
 #
 #   run.sh                                    the usual phases
 #   run.sh -phases create,get,list -repeats 1 a short look
+#
+# With BENCH_STORE=postgresql://… Ferrule keeps its data there, and BENCH_DBPID is
+# that server's process id, whose CPU time is then given beside.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -22,8 +25,10 @@ trap finish EXIT
 "$here/start-ironic.sh" -m sqlite -d "$run/ironic" -p 16389 -v "$cache/venv/bench"
 
 start_ours() { # data folder; prints the endpoint when ready
-  exec "$run/ferrule" up --config "$run/ironic/ironic.conf" --data "$1" --listen 127.0.0.1:16385 \
-    --set store.connection="sqlite:///$1/ferrule.sqlite" --set link.port=0 --set siteagent.port=0 \
+  local verb=up store=sqlite:///$1/ferrule.sqlite
+  if [ -n "${BENCH_STORE:-}" ]; then verb=serve store=$BENCH_STORE; fi
+  exec "$run/ferrule" "$verb" --config "$run/ironic/ironic.conf" --data "$1" --listen 127.0.0.1:16385 \
+    --set store.connection="$store" --set link.port=0 --set siteagent.port=0 \
     --set DEFAULT.log_file="$1/ferrule.log"
 }
 mkdir -p "$run/ferrule-data"
@@ -38,6 +43,6 @@ done
 db="$cache/venv/bench/bin/python $here/ironic-db.py sqlite:///$run/ironic/ironic.sqlite"
 "$run/ironicbench" \
   -endpoint http://127.0.0.1:16389 -name ironic -pid "$(paste -sd, "$run/ironic/pids")" \
-  -endpoint2 http://127.0.0.1:16385 -name2 ferrule -pid2 "$ours" \
+  -endpoint2 http://127.0.0.1:16385 -name2 ferrule -pid2 "$ours" -dbpid2 "${BENCH_DBPID:-}" \
   -available "$db available \"\$BENCH_CLASS\"" -fill "$db clone \"\$BENCH_N\"" \
   -out "${BENCH_OUT:-$run/result.json}" "$@"
