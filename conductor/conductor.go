@@ -42,6 +42,7 @@ type Options struct {
 type Conductor struct {
 	Options
 	settings runner.Settings
+	builtIn  []metal.InspectionRule
 	agents   *directory
 	workers  store.Workers
 }
@@ -53,6 +54,9 @@ func New(o Options) (*Conductor, error) {
 		return nil, err
 	}
 	c := &Conductor{Options: o, settings: settings, agents: newDirectory(o.Store, o.Config.Conductor.HeartbeatTimeout)}
+	if c.builtIn, err = builtInRules(o.Config.InspectionRules.BuiltInRules); err != nil {
+		return nil, err
+	}
 	c.warnOfHooks()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &advanceWorker{conductor: c})

@@ -29,7 +29,7 @@ func (c *Conductor) ruleWorld(ctx context.Context, tx *store.Tx, w *runner.World
 			}
 		}
 	}
-	w.Rules = list
+	w.Rules = append(list, c.builtIn...)
 	w.Taken = func(what, value string) bool { return c.taken(ctx, tx, what, value, w.Node.UUID) }
 	return nil
 }

@@ -128,7 +128,8 @@ type Inspector struct {
 
 // InspectionRules is Ironic's [inspection_rules].
 type InspectionRules struct {
-	MaskSecrets string `option:"mask_secrets"`
+	MaskSecrets  string `option:"mask_secrets"`
+	BuiltInRules string `option:"built_in_rules"`
 }
 
 // Inventory is Ironic's [inventory].
