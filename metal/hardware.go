@@ -3,6 +3,7 @@ package metal
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Host says who carries out the operations of a hardware type.
@@ -244,8 +245,8 @@ func (c *Catalogue) takesAny(hw string) bool {
 // hardware type does not support.
 func (c *Catalogue) CheckInterface(hw string, t InterfaceType, name string) error {
 	if !c.enabled(t, name) {
-		return Errorf(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are %v.",
-			t, name, c.allEnabled(t))
+		return Errorf(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are ['%s'].",
+			t, name, strings.Join(c.allEnabled(t), "', '"))
 	}
 	h, _ := c.HardwareType(hw)
 	if !h.TakesAny && !slices.Contains(h.Supported[t], name) {

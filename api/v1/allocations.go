@@ -17,7 +17,7 @@ import (
 // allocations is the resource of allocations (Ironic:
 // controllers/v1/allocation).
 var allocations = newResource(resource[metal.Allocation]{
-	registry: openapi.AllocationFields, noun: "allocation", newer: true, path: "allocations", key: "allocations",
+	registry: openapi.AllocationFields, noun: "allocation", enum: true, newer: true, path: "allocations", key: "allocations",
 	uuid: allocationUUID, unknown: true,
 	fields: map[string]property[metal.Allocation]{
 		"uuid":            uuidProperty(func(a *metal.Allocation) *string { return &a.UUID }),

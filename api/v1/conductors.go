@@ -43,7 +43,7 @@ func (s *Service) listConductors(c *call) error {
 func pageConductors(list []metal.Conductor, page store.Page) ([]metal.Conductor, error) {
 	key, ok := conductorKeys[page.SortKey]
 	if !ok {
-		return nil, badRequest("The sort_key value %s is an invalid field for sorting", page.SortKey)
+		return nil, badRequest("The sort_key value %q is an invalid field for sorting", page.SortKey)
 	}
 	slices.SortStableFunc(list, func(a, b metal.Conductor) int {
 		order := cmp.Or(key(a, b), cmp.Compare(a.ID, b.ID))

@@ -92,7 +92,7 @@ func (kw keywords) text(name string) (*string, error) {
 	case string:
 		return &v, nil
 	}
-	return nil, badRequest("Expected string for %s", name)
+	return nil, badRequest("Expected string for %s: %s", name, shown(kw[name]))
 }
 
 func (kw keywords) boolean(name string) (*bool, error) {

@@ -179,7 +179,8 @@ func (s *Service) requireConductor(ctx context.Context, n *metal.Node, status in
 		return err
 	}
 	if cs.serving(n) == "" {
-		return faultf(status, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q.",
+		return faultf(status, "No valid host was found. Reason: No conductor service registered which supports driver %s for conductor group %q. "+
+			"Ensure the driver is valid and enabled.",
 			n.Driver, n.ConductorGroup)
 	}
 	return nil

@@ -114,7 +114,7 @@ func optionalBool(name string, v any) (*bool, error) {
 		if b, ok := parseBool(t); ok {
 			return &b, nil
 		}
-		return nil, badRequest("Invalid %s: Unrecognized value '%s', acceptable values are: '0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, t)
+		return nil, noBoolean(name, t)
 	}
 	return nil, wrongType(v, "string", "boolean", "null")
 }

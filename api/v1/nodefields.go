@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -196,6 +197,24 @@ func listView(r *openapi.Resource, v openapi.Version) view {
 		}
 	}
 	return out
+}
+
+// checkNames refuses a name that the resource does not have at version v, in the
+// words of a schema.
+func checkNames(r *openapi.Resource, v openapi.Version, names []string) error {
+	var known []string
+	for _, f := range r.Fields {
+		if f.Select && f.VisibleAt(v) {
+			known = append(known, f.Name)
+		}
+	}
+	slices.Sort(known)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return notOneOf(name, known)
+		}
+	}
+	return nil
 }
 
 // selectView is the fields that fields= names, and links. A name that the

@@ -52,10 +52,9 @@ func (s *Service) checkNodeFilters(c *call) error {
 		}
 	}
 	if fault := c.query.text("fault"); fault != nil {
-		switch *fault {
-		case metal.FaultPower, metal.FaultClean, metal.FaultRescueAbort, metal.FaultService:
-		default:
-			return badRequest("Unrecognized fault %q is specified", *fault)
+		faults := []string{metal.FaultPower, metal.FaultClean, metal.FaultRescueAbort, metal.FaultService}
+		if !slices.Contains(faults, *fault) {
+			return badRequest("Unrecognized fault %q is specified, allowed faults are ('%s')", *fault, strings.Join(faults, "', '"))
 		}
 	}
 	return s.checkChassisFilter(c)

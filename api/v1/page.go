@@ -40,7 +40,7 @@ func (s *Service) page(c *call, r *openapi.Resource, checkMarker func(string) bo
 				return p, notAcceptable()
 			}
 			if !f.Sort {
-				return p, badRequest("The sort_key value %s is an invalid field for sorting", *v)
+				return p, badRequest("The sort_key value %q is an invalid field for sorting", *v)
 			}
 		}
 	}

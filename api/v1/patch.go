@@ -231,6 +231,9 @@ func (op patchOp) notFound(parent any, key string) error {
 		}
 		return op.fails("index %s is out of bounds", shown(key))
 	}
+	if parent == nil {
+		return op.fails("Document '<class 'NoneType'>' does not support indexing, must be mapping/sequence or support __getitem__")
+	}
 	return op.fails("Cannot apply token %s to non-container type <class '%s'>", shown(key), className(parent))
 }
 
@@ -242,8 +245,6 @@ func isIndex(key string) bool {
 // className is what Python calls the type of a value that holds no others.
 func className(v any) string {
 	switch v := v.(type) {
-	case nil:
-		return "NoneType"
 	case bool:
 		return "bool"
 	case json.Number:

@@ -173,7 +173,11 @@ func normalLink(link metal.JSON) (metal.JSON, error) {
 		return "", notOneOf(network, kinds)
 	}
 	if has(m, "vtep-logical-switch") != has(m, "vtep-physical-switch") {
-		return "", violates("%s has one vtep key without the other", shown(m))
+		given, needed := "vtep-logical-switch", "vtep-physical-switch"
+		if has(m, needed) {
+			given, needed = needed, given
+		}
+		return "", noAlternative(m, violates("%s is a dependency of %s", shown(needed), shown(given)))
 	}
 	switch {
 	case len(m) == 0, network == "unmanaged":
@@ -183,7 +187,7 @@ func normalLink(link metal.JSON) (metal.JSON, error) {
 	}
 	if id, given := m["switch_id"].(string); given {
 		if _, ok := normalMAC(id); !ok && !datapathID.MatchString(id) {
-			return "", badRequest("Invalid switch_id %q: it is a MAC address or an OpenFlow datapath id", id)
+			return "", badRequest("Expected a MAC address or OpenFlow datapath ID but received %s.", id)
 		}
 		m["switch_id"] = strings.ToLower(id)
 	}

@@ -12,7 +12,7 @@ import (
 
 // portgroups is the resource of portgroups (Ironic: controllers/v1/portgroup).
 var portgroups = newResource(resource[metal.Portgroup]{
-	registry: openapi.PortgroupFields, noun: "portgroup", path: "portgroups", key: "portgroups",
+	registry: openapi.PortgroupFields, noun: "portgroup", enum: true, path: "portgroups", key: "portgroups",
 	required: []string{"node_uuid"}, listed: []string{"uuid", "address", "name"},
 	uuid: portgroupUUID,
 	fields: map[string]property[metal.Portgroup]{

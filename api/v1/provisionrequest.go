@@ -209,7 +209,11 @@ func (p *provisionRequest) checkPairing(n *metal.Node, v openapi.Version) error 
 		if !given || p.known && !p.alias && slices.Contains(verbs, p.verb.Verb) {
 			return nil
 		}
-		return badRequest("%q is only valid when setting target provision state to %v", name, verbs)
+		words := make([]string, len(verbs))
+		for i, v := range verbs {
+			words[i] = string(v)
+		}
+		return badRequest("%q is only valid when setting target provision state to %s", name, strings.Join(words, " or "))
 	}
 	if err := onlyWith("clean_steps", len(p.cleanSteps) > 0, metal.VerbClean); err != nil {
 		return err

@@ -39,7 +39,7 @@ func checkParam(p *openapi.Param, values []string) error {
 	switch p.Kind {
 	case openapi.ParamBool:
 		if _, ok := parseBool(values[0]); !ok {
-			return badRequest("Invalid %s: %q is no boolean.", p.Name, values[0])
+			return noBoolean(p.Name, values[0])
 		}
 	case openapi.ParamInt:
 		if _, err := strconv.Atoi(strings.TrimSpace(values[0])); err != nil {

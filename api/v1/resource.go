@@ -20,6 +20,7 @@ type resource[T any] struct {
 	key      string                   // of the array in a list
 	required []string                 // in the body of a create
 	listed   []string                 // the default view, in the order in which next links name it
+	enum     bool                     // the names that fields= takes are a schema's
 	strict   bool                     // a name in fields= that there is not is refused before all else
 	unknown  bool                     // in fields=, what is newer than the version is unknown, not unacceptable
 	marker   func(s string) bool      // how a list's marker looks; nil: a UUID
@@ -105,6 +106,15 @@ func (r *resource[T]) gate(c *call) error {
 
 // selected is the view of the fields that fields= names.
 func (r *resource[T]) selected(c *call, names []string) (view, error) {
+	if r.enum {
+		version := openapi.MaxVersion
+		if r.unknown {
+			version = c.version
+		}
+		if err := checkNames(r.registry, version, names); err != nil {
+			return nil, err
+		}
+	}
 	v, err := selectView(r.registry, c.version, names)
 	if r.unknown && err != nil && asFault(err).Status == http.StatusNotAcceptable {
 		return nil, badRequest("Field(s) %q are not valid in version %s", strings.Join(names, ", "), c.version)
@@ -139,7 +149,7 @@ func (r *resource[T]) list(s *Service, c *call, collection string, detailed bool
 		l.fields = detailView(r.registry, c.version)
 		return l, nil
 	}
-	if names, given := c.query.list("fields"); given && r.unknown && !c.query.flag("detail") {
+	if names, given := c.query.list("fields"); given && (r.unknown || r.enum) && !c.query.flag("detail") {
 		l.fields, err = r.selected(c, names)
 	} else {
 		l.fields, err = listMode(c, r.registry)

@@ -18,7 +18,7 @@ func (s *Service) listRunbookTraits(c *call) error {
 }
 
 func (s *Service) putRunbookTraits(c *call) error {
-	traits, err := readTraits(c.raw)
+	traits, err := readTraits(c.raw, "runbook")
 	if err != nil {
 		return err
 	}

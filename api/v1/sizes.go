@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ferrule/metal"
+	"ferrule/metal/pytext"
 )
 
 // checkSizes refuses sizes that no machine has (Ironic:
@@ -16,7 +17,7 @@ func checkSizes(n *metal.Node) error {
 	var wrong []string
 	for _, name := range []string{"local_gb", "memory_mb"} {
 		if v := properties[name]; v != nil && !isSize(v) {
-			wrong = append(wrong, name+"="+string(metal.ToJSON(v)))
+			wrong = append(wrong, name+"="+pytext.Str(v))
 		}
 	}
 	if wrong == nil {

@@ -13,7 +13,7 @@ import (
 // deployTemplates is the resource of deploy templates (Ironic:
 // controllers/v1/deploy_template).
 var deployTemplates = newResource(resource[metal.DeployTemplate]{
-	registry: openapi.DeployTemplateFields, noun: "template", path: "deploy_templates", key: "deploy_templates",
+	registry: openapi.DeployTemplateFields, noun: "template", enum: true, path: "deploy_templates", key: "deploy_templates",
 	required: []string{"steps", "name"}, listed: []string{"uuid", "name"}, unknown: true, marker: isLogicalName, prune: templateStep.prune,
 	uuid: templateUUID,
 	fields: map[string]property[metal.DeployTemplate]{

@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -28,7 +29,7 @@ func (c *call) answerTraits(traits []string) error {
 
 // putTraits replaces all of a node's traits.
 func (s *Service) putTraits(c *call) error {
-	traits, err := readTraits(c.raw)
+	traits, err := readTraits(c.raw, "node")
 	if err != nil {
 		return err
 	}
@@ -101,8 +102,8 @@ func set(list []string) []string {
 	return slices.Compact(list)
 }
 
-// readTraits reads the list of traits in a body.
-func readTraits(raw []byte) ([]string, error) {
+// readTraits reads the list of traits in a body, of a node or a runbook.
+func readTraits(raw []byte, of string) ([]string, error) {
 	body, err := decodeObject(raw)
 	if err != nil {
 		return nil, err
@@ -111,7 +112,8 @@ func readTraits(raw []byte) ([]string, error) {
 		return nil, schemaOf("body", err)
 	}
 	if !has(body, "traits") {
-		return nil, badRequest("A single trait may be added with its name in the path and no body, or all traits may be replaced with their list, traits, in the body.")
+		return nil, badRequest("A single %[1]s trait may be added via PUT %[2]s/<trait> with no body, or all %[1]s traits may be replaced "+
+			"via PUT %[2]s with the list of traits specified in the request body.", of, fmt.Sprintf("/v1/%[1]ss/<%[1]s identifier>/traits", of))
 	}
 	traits, err := traitList(body["traits"], "array")
 	return traits, schemaOf("body", err)

@@ -81,6 +81,12 @@ func noAlternative(v any, cause error) error {
 	return violates("%s is not valid under any of the given schemas. Possible root cause: %s", shown(v), best.words)
 }
 
+// noBoolean is of a text that means neither true nor false (Ironic: args.boolean).
+func noBoolean(name, text string) error {
+	return badRequest("Invalid %s: Unrecognized value '%s', acceptable values are: "+
+		"'0', '1', 'f', 'false', 'n', 'no', 'off', 'on', 't', 'true', 'y', 'yes'", name, text)
+}
+
 // unexpected names the members that an object may not have.
 func unexpected(names ...string) error {
 	slices.Sort(names)

@@ -58,7 +58,7 @@ func (s *Service) volumeQuery(c *call, l list, under bool) (store.VolumeQuery, e
 // changeVolume runs f with the node locked that something of volumes is to
 // belong to, for which it has to be powered off (Ironic:
 // ConductorManager.update_volume_connector, update_volume_target).
-func (s *Service) changeVolume(c *call, from, to string, f func(ctx context.Context, tx *store.Tx) error) error {
+func (s *Service) changeVolume(c *call, what, from, to string, f func(ctx context.Context, tx *store.Tx) error) error {
 	return s.changeNode(c.Request().Context(), to, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
 		if from != to {
 			old, err := tx.NodeByUUID(ctx, from)
@@ -70,8 +70,7 @@ func (s *Service) changeVolume(c *call, from, to string, f func(ctx context.Cont
 			}
 		}
 		if value(n.PowerState) != string(metal.PowerOff) {
-			return badRequest("The requested action \"volume update\" can not be performed on node %q while it is in power state %q: power it off first.",
-				n.UUID, orNone(n.PowerState))
+			return invalidState(what+" update", n, orNone(n.PowerState))
 		}
 		return f(ctx, tx)
 	})
@@ -100,11 +99,10 @@ func unknownNode(err error, from, to string) error {
 
 // releaseVolume runs f with the node locked that something of volumes is taken
 // from.
-func (s *Service) releaseVolume(c *call, node string, f func(ctx context.Context, tx *store.Tx) error) error {
+func (s *Service) releaseVolume(c *call, what, node string, f func(ctx context.Context, tx *store.Tx) error) error {
 	return s.changeNode(c.Request().Context(), node, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
 		if !n.ProvisionState.Is(metal.Enroll, metal.Manageable, metal.AdoptFailed) && value(n.PowerState) != string(metal.PowerOff) {
-			return badRequest("The requested action \"volume deletion\" can not be performed on node %q while it is in power state %q: power it off first.",
-				n.UUID, orNone(n.PowerState))
+			return invalidState(what+" deletion", n, orNone(n.PowerState))
 		}
 		return f(ctx, tx)
 	})

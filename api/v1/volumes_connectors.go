@@ -13,7 +13,7 @@ import (
 // connectors is the resource of volume connectors (Ironic:
 // controllers/v1/volume_connector).
 var connectors = newResource(resource[metal.VolumeConnector]{
-	registry: openapi.VolumeConnectorFields, noun: "connector", path: "volume/connectors", key: "connectors",
+	registry: openapi.VolumeConnectorFields, noun: "connector", enum: true, path: "volume/connectors", key: "connectors",
 	required: []string{"connector_id", "node_uuid", "type"}, listed: []string{"uuid", "node_uuid", "type", "connector_id"},
 	uuid: connectorUUID,
 	fields: map[string]property[metal.VolumeConnector]{
@@ -118,7 +118,7 @@ func (s *Service) updateConnector(c *call) error {
 		return err
 	}
 	from := v.NodeUUID
-	err = s.changeVolume(c, from, to, func(ctx context.Context, tx *store.Tx) error {
+	err = s.changeVolume(c, "volume connector", from, to, func(ctx context.Context, tx *store.Tx) error {
 		if v, err = tx.VolumeConnector(ctx, v.UUID); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (s *Service) deleteConnector(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.releaseVolume(c, v.NodeUUID, func(ctx context.Context, tx *store.Tx) error {
+	err = s.releaseVolume(c, "volume connector", v.NodeUUID, func(ctx context.Context, tx *store.Tx) error {
 		return tx.DeleteVolumeConnector(ctx, v.UUID)
 	})
 	if err != nil {

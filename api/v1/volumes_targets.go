@@ -16,7 +16,7 @@ import (
 // targets is the resource of volume targets (Ironic:
 // controllers/v1/volume_target).
 var targets = newResource(resource[metal.VolumeTarget]{
-	registry: openapi.VolumeTargetFields, noun: "target", path: "volume/targets", key: "targets",
+	registry: openapi.VolumeTargetFields, noun: "target", enum: true, path: "volume/targets", key: "targets",
 	required: []string{"boot_index", "node_uuid", "volume_id", "volume_type"},
 	listed:   []string{"uuid", "node_uuid", "volume_type", "boot_index", "volume_id"},
 	uuid:     targetUUID,
@@ -49,7 +49,7 @@ func targetProperties() property[metal.VolumeTarget] {
 	}
 	set := p.set
 	p.set = func(v *metal.VolumeTarget, value any) error {
-		if _, ok := value.(map[string]any); !ok && value != nil {
+		if _, ok := value.(map[string]any); !ok && truthy(value) {
 			value = metal.Masked // it may be one of the credentials that belong inside
 		}
 		return set(v, value)
@@ -184,7 +184,7 @@ func (s *Service) updateTarget(c *call) error {
 		return err
 	}
 	from := v.NodeUUID
-	err = s.changeVolume(c, from, to, func(ctx context.Context, tx *store.Tx) error {
+	err = s.changeVolume(c, "volume target", from, to, func(ctx context.Context, tx *store.Tx) error {
 		before, err := tx.VolumeTarget(ctx, v.UUID)
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (s *Service) deleteTarget(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.releaseVolume(c, v.NodeUUID, func(ctx context.Context, tx *store.Tx) error {
+	err = s.releaseVolume(c, "volume target", v.NodeUUID, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.DeleteVolumeTarget(ctx, v.UUID); err != nil {
 			return err
 		}

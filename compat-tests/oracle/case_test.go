@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,6 +119,8 @@ func TestCompareIsStrict(t *testing.T) {
 	for _, pair := range [][2]string{
 		{`{"a": 1}`, `{"a": "1"}`}, {`{"a": 1}`, `{"a": 1.0}`}, {`{"a": null}`, `{}`}, {`{}`, `{"a": null}`},
 		{`[1, 2]`, `[2, 1]`}, {`[]`, `{}`}, {`{"a": [1]}`, `{"a": [1, 2]}`}, {`{"a": false}`, `{"a": null}`},
+		{`"` + strings.Repeat("x", 200) + `y"`, `"` + strings.Repeat("x", 200) + `z"`},
+		{`["` + strings.Repeat("x", 200) + `"]`, `["` + strings.Repeat("x", 200) + `", 1]`},
 	} {
 		if len(compare(parse(pair[0]), parse(pair[1]))) == 0 {
 			t.Errorf("%s and %s: no difference", pair[0], pair[1])

@@ -16,8 +16,22 @@ type Difference struct {
 	Got      string
 }
 
+// String shows both from a little before they part.
 func (d Difference) String() string {
-	return fmt.Sprintf("%s: want %s, got %s", d.Place, d.Want, d.Got)
+	same := 0
+	for same < min(len(d.Want), len(d.Got)) && d.Want[same] == d.Got[same] {
+		same++
+	}
+	const before = 100
+	from := max(0, same-before)
+	return fmt.Sprintf("%s: want %s, got %s", d.Place, excerpt(d.Want, from), excerpt(d.Got, from))
+}
+
+func excerpt(text string, from int) string {
+	if from > 0 {
+		return "…" + cut(text[from:], 160)
+	}
+	return cut(text, 160)
 }
 
 const absent = "(absent)"
@@ -68,7 +82,7 @@ func bodyText(a Answer) string {
 	if a.NoBody {
 		return absent
 	}
-	return shortened(a.Body)
+	return compactJSON(a.Body)
 }
 
 func compareJSON(place string, want, got any, add func(place, w, g string)) {
@@ -87,7 +101,7 @@ func compareJSON(place string, want, got any, add func(place, w, g string)) {
 		}
 	}
 	if compactJSON(want) != compactJSON(got) {
-		add(place, shortened(want), shortened(got))
+		add(place, compactJSON(want), compactJSON(got))
 	}
 }
 
@@ -96,20 +110,12 @@ func compareObjects(place string, want, got map[string]any, add func(place, w, g
 		if g, ok := got[k]; ok {
 			compareJSON(place+"."+k, want[k], g, add)
 		} else {
-			add(place+"."+k, shortened(want[k]), absent)
+			add(place+"."+k, compactJSON(want[k]), absent)
 		}
 	}
 	for _, k := range sortedKeys(got) {
 		if _, ok := want[k]; !ok {
-			add(place+"."+k, absent, shortened(got[k]))
+			add(place+"."+k, absent, compactJSON(got[k]))
 		}
 	}
-}
-
-func shortened(v any) string {
-	text := compactJSON(v)
-	if len(text) > 160 {
-		return text[:157] + "..."
-	}
-	return text
 }

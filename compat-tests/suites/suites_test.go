@@ -37,6 +37,7 @@ func TestSuites(t *testing.T) {
 	if testing.Short() || *update {
 		return // minutes
 	}
+	t.Parallel()
 	runs := map[string]*run{}
 	each(func(name string, s suite, mode string) {
 		who := newUser(t, mode)
@@ -97,6 +98,7 @@ func TestListsHold(t *testing.T) {
 	if testing.Short() || *update {
 		return // starts real Ironic
 	}
+	t.Parallel() // clients wait more than they work
 	t.Logf("chosen by -seed %d", *seed)
 	random := rand.New(rand.NewPCG(*seed, 0))
 	mode := modes[random.IntN(len(modes))]
