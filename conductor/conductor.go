@@ -173,6 +173,7 @@ func settingsFrom(cfg *config.Config, host string) (runner.Settings, error) {
 		KeepPorts:                  cfg.Inspector.KeepPorts,
 		PreCreatePorts:             cfg.Inspector.PreCreatePorts,
 		UpdatePXEEnabled:           cfg.Inspector.UpdatePXEEnabled,
+		CPUCapabilities:            cfg.Inspector.CPUCapabilities,
 		MaskSecrets:                cfg.InspectionRules.MaskSecrets,
 		CleanStepPriority:          map[string]int{},
 	}

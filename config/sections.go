@@ -124,6 +124,8 @@ type Inspector struct {
 	Hooks              string `option:"hooks"`
 	ForceDHCP          bool   `option:"force_dhcp"`
 	ExtraKernelParams  string `option:"extra_kernel_params"`
+
+	CPUCapabilities map[string]string `option:"cpu_capabilities"`
 }
 
 // InspectionRules is Ironic's [inspection_rules].

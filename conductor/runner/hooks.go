@@ -47,6 +47,10 @@ var hooks = map[string]hook{
 	"validate-interfaces": {preprocess: validateInterfaces},
 	"ports":               {process: processPorts},
 	"architecture":        {process: architecture},
+	"memory":              {process: memory},
+	"cpus":                {process: cpus},
+	"boot-mode":           {process: bootMode},
+	"cpu-capabilities":    {process: cpuCapabilities},
 }
 
 // BuiltInHooks are the names of the inspection hooks that there are.
@@ -83,10 +87,14 @@ func (i *inspection) runHooks(names []string) error {
 		err := h.process(i)
 		var invalid invalidInventory
 		if errors.As(err, &invalid) {
-			return told(hardwareFailure(fmt.Sprintf("Unexpected exception InvalidNodeInventory during processing for node: %s. Error: %s",
-				i.node.UUID, invalid.text(i.node))))
+			err = unexpected{"InvalidNodeInventory", invalid.text(i.node)}
 		}
-		if err != nil {
+		var odd unexpected
+		switch {
+		case err == nil:
+		case errors.As(err, &odd):
+			return told(hardwareFailure(fmt.Sprintf("Unexpected exception %s during processing for node: %s. Error: %s", odd.class, i.node.UUID, odd.text)))
+		default:
 			return told(hardwareFailure(err.Error()))
 		}
 	}

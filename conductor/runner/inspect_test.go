@@ -133,3 +133,42 @@ func TestARuleSetsACredential(t *testing.T) {
 		}
 	}
 }
+
+func TestHooksThatSetProperties(t *testing.T) {
+	const told = `{"interfaces": [{"name": "e", "mac_address": "52:54:00:00:00:01"}], "boot": {"current_boot_mode": "uefi"},
+		"cpu": {"architecture": "x86_64", "count": 8, "flags": ["fpu", "aes", "vmx", "own"]}, "memory": {"physical_mb": 2048}}`
+	const silent = `{"interfaces": [{"name": "e", "mac_address": "52:54:00:00:00:01"}], "cpu": {"architecture": "x86_64"}, "memory": {"physical_mb": null}}`
+	for _, c := range []struct {
+		inventory, before, want metal.JSON
+		failure                 string
+	}{
+		{told, `{}`, `{"capabilities":"boot_mode:uefi,cpu_vt:true,cpu_aes:true,mine:true","cpu_arch":"x86_64","cpus":8,"memory_mb":2048}`, ""},
+		{
+			told, `{"capabilities": "a:b,cpu_aes:false,boot_mode:bios"}`,
+			`{"capabilities":"a:b,cpu_aes:true,boot_mode:uefi,cpu_vt:true,mine:true","cpu_arch":"x86_64","cpus":8,"memory_mb":2048}`, "",
+		},
+		{silent, `{}`, `{"cpu_arch":"x86_64","memory_mb":null}`, ""},
+		{told, `{"capabilities": "odd"}`, "", "Unexpected exception ValueError during processing for node: node-1. Error: Invalid capabilities string 'odd'."},
+		{
+			inventory, `{}`, "",
+			"Unexpected exception InvalidNodeInventory during processing for node: node-1. Error: Inventory for node node-1 is invalid: Inventory has missing memory information: None for node node-1.",
+		},
+	} {
+		s := inspected(t, c.inventory, `{}`, func(s *sim) {
+			s.world.Node.Properties = c.before
+			s.world.Settings.InspectHooks = append(s.world.Settings.InspectHooks, "boot-mode", "no-such-hook", "cpu-capabilities", "cpus", "memory")
+			s.world.Settings.CPUCapabilities = map[string]string{"vmx": "cpu_vt", "svm": "cpu_vt", "aes": "cpu_aes", "own": "mine"}
+		})
+		if c.failure != "" {
+			s.must(metal.InspectFailed)
+			if got := text(s.world.Node.LastError); !strings.HasSuffix(got, c.failure) {
+				t.Errorf("last_error %s", got)
+			}
+			continue
+		}
+		s.must(metal.Manageable)
+		if s.world.Node.Properties != c.want {
+			t.Errorf("properties %s, want %s", s.world.Node.Properties, c.want)
+		}
+	}
+}

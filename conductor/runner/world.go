@@ -41,7 +41,8 @@ type Settings struct {
 	KeepPorts                  string // all, present, added
 	PreCreatePorts             bool
 	UpdatePXEEnabled           bool
-	InspectHooks               []string // in their order
+	InspectHooks               []string          // in their order
+	CPUCapabilities            map[string]string // by the processor's flag
 	RedfishInspectHooks        []string
 	MaskSecrets                string // from inspection rules: always, sensitive, never
 }
