@@ -2,7 +2,9 @@ package ferrule_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/crypto/bcrypt"
 
 	"ferrule/api/auth"
 	"ferrule/api/ferrule"
@@ -223,8 +226,12 @@ func TestAnAgentIsRemoved(t *testing.T) {
 
 func TestEveryCallAsksWhoItIs(t *testing.T) {
 	t.Parallel()
+	hash, err := bcrypt.GenerateFromPassword([]byte(rand.Text()), bcrypt.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
 	users := t.TempDir() + "/users"
-	if err := os.WriteFile(users, nil, 0o600); err != nil {
+	if err := os.WriteFile(users, fmt.Appendf(nil, "somebody:%s\n", hash), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := &register{}
