@@ -152,6 +152,40 @@ func TestAServerThatIsAwayIsLeftAlone(t *testing.T) {
 	})
 }
 
+// Those who were about to connect when the server went are one try, and while
+// one asks again, which takes long where nothing answers, no other does.
+func TestManyWhoConnectAtOnceAreOneTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReach(&outages{logger: slog.New(slog.DiscardHandler)})
+		mayTry := func() bool { return r.mayTry(t.Context(), nil) == nil }
+		ends := func(err error) { r.TraceConnectEnd(t.Context(), pgx.TraceConnectEndData{Err: err}) }
+		silent := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ETIMEDOUT}
+		const many = 24
+		for range many {
+			if !mayTry() {
+				t.Error("refused before anything was known")
+			}
+		}
+		for range many {
+			ends(silent)
+		}
+		time.Sleep(2 * firstReach)
+		if !mayTry() {
+			t.Error("many failures at once put off the next try")
+		}
+		time.Sleep(connectPatience)
+		if mayTry() {
+			t.Error("a second one tries while the first does")
+		}
+		ends(nil)
+		for range 2 {
+			if !mayTry() || r.away() {
+				t.Error("the server is back, and left alone")
+			}
+		}
+	})
+}
+
 // A caller that gives up says nothing of the server.
 func TestACallerThatGivesUpIsNoOutage(t *testing.T) {
 	r := newReach(&outages{logger: slog.New(slog.DiscardHandler)})

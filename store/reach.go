@@ -17,11 +17,12 @@ type reach struct {
 	noQueries
 	outages *outages
 
-	mu    sync.Mutex
-	waits *backoff.ExponentialBackOff
-	since time.Time // zero: the server answered when it was last asked
-	next  time.Time // no try before
-	cause error
+	mu     sync.Mutex
+	waits  *backoff.ExponentialBackOff
+	since  time.Time // zero: the server answered when it was last asked
+	next   time.Time // no try before
+	trying bool      // one try at a time: a silent server takes long to fail
+	cause  error
 }
 
 // The pauses between tries to connect, and the patience with a silent server.
@@ -68,10 +69,14 @@ func (r *reach) away() bool {
 func (r *reach) mayTry(context.Context, *pgx.ConnConfig) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.since.IsZero() || !time.Now().Before(r.next) {
+	if r.since.IsZero() {
 		return nil
 	}
-	return &stillAway{r.cause}
+	if r.trying || time.Now().Before(r.next) {
+		return &stillAway{r.cause}
+	}
+	r.trying = true
+	return nil
 }
 
 // TraceConnectStart is of no interest.
@@ -81,17 +86,21 @@ func (r *reach) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartDa
 
 // TraceConnectEnd notes how a try went.
 func (r *reach) TraceConnectEnd(ctx context.Context, end pgx.TraceConnectEndData) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tried := r.trying
+	r.trying = false
 	if end.Err != nil && ctx.Err() != nil {
 		return // who wanted the connection has gone: this says nothing of the server
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	now := time.Now()
 	switch {
 	case end.Err != nil:
 		if r.since.IsZero() {
 			r.since = now
 			r.waits.Reset()
+		} else if !tried {
+			return // it was begun before the outage was known, as others were
 		}
 		r.cause, r.next = end.Err, now.Add(r.waits.NextBackOff())
 		r.outages.tell(end.Err)

@@ -26,12 +26,14 @@ type together struct {
 type joint struct {
 	tx    *sql.Tx
 	holds int           // writes
+	turns int           // of these and of those that failed
 	over  bool          // nothing may be added
 	done  chan struct{} // closed when err is what became of it
 	err   error
 }
 
-// mostTogether bounds how long the first of a transaction waits for the last.
+// mostTogether is the turns that a transaction has: it bounds how long the first
+// waits for the last.
 const mostTogether = 64
 
 // errTogether is why a write must run again: another one of its transaction
@@ -96,6 +98,7 @@ func (t *together) begin(ctx context.Context) (*joint, error) {
 
 // take runs f and passes the turn on, whatever f does.
 func (t *together) take(ctx context.Context, j *joint, f func(tx *sql.Tx) error) (err error) {
+	j.turns++
 	kept := false
 	defer func() {
 		if !kept {
@@ -146,7 +149,7 @@ func (j *joint) finish(err error) {
 
 // pass lets the next write join, or commits.
 func (t *together) pass(ctx context.Context, j *joint) {
-	if !j.over && j.holds < mostTogether {
+	if !j.over && j.turns < mostTogether {
 		if next := t.next(); next != nil {
 			next <- j
 			return

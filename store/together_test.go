@@ -155,6 +155,26 @@ func TestACallerWhoGivesUpWhileWaitingIsLeftOut(t *testing.T) {
 	}
 }
 
+// However many come and fail, what was done before them is committed in time.
+func TestWritesThatFailDoNotHoldUpTheFirst(t *testing.T) {
+	t.Parallel()
+	s := storetest.SQLite(t)
+	writes := []func(ctx context.Context, tx *store.Tx) error{insert("a")}
+	var seen int
+	for range 100 {
+		writes = append(writes, func(context.Context, *store.Tx) error {
+			if _, err := s.Node(t.Context(), "a"); err == nil {
+				seen++
+			}
+			return errors.New("no")
+		})
+	}
+	crowd(t, s, writes...)
+	if seen == 0 {
+		t.Error("the first was not committed before the last of a hundred")
+	}
+}
+
 func TestACrowdOfWritesLosesNone(t *testing.T) {
 	t.Parallel()
 	s := storetest.SQLite(t)
