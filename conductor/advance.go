@@ -183,19 +183,24 @@ func (c *Conductor) world(ctx context.Context, tx *store.Tx, node metal.Node) (r
 	return w, c.ruleWorld(ctx, tx, &w)
 }
 
-// agentFor asks the directory, and once more where it does not know yet that an
-// agent was removed: what is ordered of that one is never done.
+// agentFor asks the directory, which may not know yet that an agent was removed:
+// what is ordered of that one is never done.
 func (c *Conductor) agentFor(ctx context.Context, tx *store.Tx, node *metal.Node) (string, error) {
-	id, err := c.agents.agentFor(ctx, node)
-	if err != nil || id == "" || id == metal.LocalAgent {
-		return id, err
+	list, err := tx.Conductors(ctx)
+	if err != nil {
+		return "", err
 	}
-	agent, err := tx.Agent(ctx, id)
-	if err != nil || agent.RevokedAt == nil {
-		return id, err
+	for agents := c.directory(list); ; {
+		id := agents.agentFor(node)
+		if id == "" || id == metal.LocalAgent {
+			return id, nil
+		}
+		agent, err := tx.Agent(ctx, id)
+		if err != nil || agent.RevokedAt == nil {
+			return id, err
+		}
+		agents = agents.without(id)
 	}
-	c.agents.forget()
-	return c.agents.agentFor(ctx, node)
 }
 
 // write stores one outcome and makes the world that the next entry meets. The

@@ -43,7 +43,6 @@ type Conductor struct {
 	Options
 	settings runner.Settings
 	builtIn  []metal.InspectionRule
-	agents   *directory
 	workers  store.Workers
 }
 
@@ -53,7 +52,7 @@ func New(o Options) (*Conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conductor{Options: o, settings: settings, agents: newDirectory(o.Store, o.Config.Conductor.HeartbeatTimeout)}
+	c := &Conductor{Options: o, settings: settings}
 	if c.builtIn, err = builtInRules(o.Config.InspectionRules.BuiltInRules); err != nil {
 		return nil, err
 	}

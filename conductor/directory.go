@@ -1,88 +1,48 @@
 package conductor
 
 import (
-	"context"
 	"hash/fnv"
 	"slices"
-	"sync"
 	"time"
 
 	"ferrule/metal"
-	"ferrule/store"
 )
 
-// directory knows which agent serves a node. It re-reads the conductors once a
-// second, and whenever it finds none on line, who may just have come: an agent
-// that has just gone keeps its commands queued for it.
+// directory knows which agent serves a node.
 type directory struct {
-	store   *store.Store
-	timeout time.Duration
-
-	mu   sync.Mutex
-	list []metal.Conductor
-	read time.Time
+	conductors []metal.Conductor
+	now        time.Time
+	timeout    time.Duration
 }
 
-func newDirectory(s *store.Store, timeout time.Duration) *directory {
-	return &directory{store: s, timeout: timeout}
-}
-
-const directoryAge = time.Second
-
-func (d *directory) conductors(ctx context.Context) ([]metal.Conductor, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if time.Since(d.read) < directoryAge {
-		return d.list, nil
-	}
-	list, err := d.store.Conductors(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d.list, d.read = list, time.Now()
-	return list, nil
-}
-
-// forget makes the next look a fresh one.
-func (d *directory) forget() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.read = time.Time{}
+func (c *Conductor) directory(conductors []metal.Conductor) directory {
+	return directory{conductors, time.Now(), c.Config.Conductor.HeartbeatTimeout}
 }
 
 // agentFor is the agent of the node's site that serves its hardware type: one
 // on line where there is one, always the same for the same node; else one that
 // is away and will find its commands when it is back; "" where there is none.
-func (d *directory) agentFor(ctx context.Context, n *metal.Node) (string, error) {
+func (d directory) agentFor(n *metal.Node) string {
 	if metal.HostOf(n.Driver) == metal.HostedHere {
-		return metal.LocalAgent, nil
+		return metal.LocalAgent
 	}
-	agent, alive, err := d.look(ctx, n)
-	if err != nil || alive {
-		return agent, err
-	}
-	d.forget()
-	agent, _, err = d.look(ctx, n)
-	return agent, err
-}
-
-func (d *directory) look(ctx context.Context, n *metal.Node) (agent string, alive bool, err error) {
-	list, err := d.conductors(ctx)
-	if err != nil {
-		return "", false, err
-	}
-	now := time.Now()
 	best, bestAlive, bestRank := "", false, uint64(0)
-	for _, c := range list {
+	for _, c := range d.conductors {
 		if c.AgentID == "" || c.ConductorGroup != n.ConductorGroup || !slices.Contains(c.Drivers, n.Driver) {
 			continue
 		}
-		alive, rank := c.Alive(now, d.timeout), rendezvous(n.UUID, c.AgentID)
+		alive, rank := c.Alive(d.now, d.timeout), rendezvous(n.UUID, c.AgentID)
 		if best == "" || alive && !bestAlive || alive == bestAlive && rank > bestRank {
 			best, bestAlive, bestRank = c.AgentID, alive, rank
 		}
 	}
-	return best, bestAlive, nil
+	return best
+}
+
+// without is the directory after an agent has gone.
+func (d directory) without(agentID string) directory {
+	d.conductors = slices.DeleteFunc(slices.Clone(d.conductors), func(c metal.Conductor) bool { return c.AgentID == agentID })
+	return d
 }
 
 // rendezvous ranks an agent for a node, evenly over the nodes.

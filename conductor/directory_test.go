@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ferrule/config"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -19,11 +20,12 @@ func TestAnAgentThatHasJustComeIsKnown(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	d := newDirectory(s, time.Minute)
+	c := &Conductor{Options: Options{Config: &config.Config{Conductor: config.Conductor{HeartbeatTimeout: time.Minute}}}}
 	node := &metal.Node{UUID: "n-1", Driver: "redfish", ConductorGroup: "lisbon"}
 	knows := func(want string) {
 		t.Helper()
-		if agent, err := d.agentFor(t.Context(), node); err != nil || agent != want {
+		list, err := s.Conductors(t.Context())
+		if agent := c.directory(list).agentFor(node); err != nil || agent != want {
 			t.Errorf("the node's agent is %q, %v; want %q", agent, err, want)
 		}
 	}

@@ -56,13 +56,15 @@ const askPatience = 60 * time.Second
 // as GET …/management/boot_device. No answer in time is metal.Unavailable and
 // names the agent.
 func (c *Conductor) Do(ctx context.Context, node *metal.Node, req metal.Request) (metal.CommandResult, error) {
-	agent, err := c.agents.agentFor(ctx, node)
-	switch {
-	case err != nil:
+	list, err := c.Store.Conductors(ctx)
+	if err != nil {
 		return metal.CommandResult{}, err
-	case agent == metal.LocalAgent:
+	}
+	agent := c.directory(list).agentFor(node)
+	switch agent {
+	case metal.LocalAgent:
 		return c.Local.Execute(ctx, req), nil
-	case agent == "":
+	case "":
 		return metal.CommandResult{}, metal.Errorf(metal.Unavailable,
 			"No site agent serves driver %s at site %q. Join one, or see that it is connected.", node.Driver, node.ConductorGroup)
 	}

@@ -51,13 +51,18 @@ func (w *watchWorker) Work(ctx context.Context, job *river.Job[store.WatchArgs])
 // watchAll leases the nodes; with an agent, only those that it serves.
 func (c *Conductor) watchAll(ctx context.Context, nodes []metal.Node, only string) error {
 	return c.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		list, err := tx.ConductorsNow(ctx) // the agent that this is for has just come
+		if err != nil {
+			return err
+		}
+		agents := c.directory(list)
 		for i := range nodes {
 			n := &nodes[i]
 			if metal.HostOf(n.Driver) == metal.HostedHere || n.ProvisionState.Is(metal.Enroll, metal.Verifying) {
 				continue
 			}
-			agent, err := c.agents.agentFor(ctx, n)
-			if err != nil || agent == "" || only != "" && agent != only {
+			agent := agents.agentFor(n)
+			if agent == "" || only != "" && agent != only {
 				continue
 			}
 			if err := c.watch(ctx, tx, n, agent); err != nil {

@@ -26,42 +26,77 @@ var conductors = newTable("conductors", func(c *metal.Conductor) []field {
 // and they change seldom. Every commit that changes them says so, here before
 // Write returns, and on PostgreSQL to the other processes.
 type roster struct {
-	changed <-chan struct{}
+	announced <-chan struct{}
 
-	mu   sync.Mutex
-	list []metal.Conductor
-	read time.Time
+	mu      sync.Mutex
+	changes int // seen so far
+	list    []metal.Conductor
+	read    time.Time // when the list was; zero: it is out of date
 }
 
 // rosterAge is the net under announcements that get lost.
 const rosterAge = time.Second
 
 func newRoster(h *hub) *roster {
-	changed, _ := h.subscribe(topicConductors) // for as long as the hub lasts
-	return &roster{changed: changed}
+	announced, _ := h.subscribe(topicConductors) // for as long as the hub lasts
+	return &roster{announced: announced}
 }
 
 // Conductors lists all, in the order in which they first came. The list is
 // everybody's: it must not be changed.
 func (s *Store) Conductors(ctx context.Context) ([]metal.Conductor, error) {
-	r := s.roster
+	return s.roster.conductors(ctx, s.c, s.now())
+}
+
+// Conductors is as the store's.
+func (tx *Tx) Conductors(ctx context.Context) ([]metal.Conductor, error) {
+	return tx.store.roster.conductors(ctx, tx.c, tx.now())
+}
+
+func (r *roster) conductors(ctx context.Context, c conn, now time.Time) ([]metal.Conductor, error) {
+	list, changes, ok := r.remembered(now)
+	if ok {
+		return list, nil
+	}
+	list, err := conductorsNow(ctx, c)
+	if err == nil {
+		r.remember(list, changes, now)
+	}
+	return list, err
+}
+
+// ConductorsNow is as Conductors, but nothing that was committed is missing.
+func (tx *Tx) ConductorsNow(ctx context.Context) ([]metal.Conductor, error) {
+	return conductorsNow(ctx, tx.c)
+}
+
+func conductorsNow(ctx context.Context, c conn) ([]metal.Conductor, error) {
+	list, err := conductors.list(ctx, c, "ORDER BY id")
+	return list, failed(err, "list conductors")
+}
+
+// remembered is the list where it is up to date, and else which change it has
+// to be read after.
+func (r *roster) remembered(now time.Time) (list []metal.Conductor, changes int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := s.now()
 	select {
-	case <-r.changed:
+	case <-r.announced:
+		r.changes++
+		r.read = time.Time{}
 	default:
-		if age := now.Sub(r.read); 0 <= age && age < rosterAge {
-			return r.list, nil
-		}
 	}
-	list, err := conductors.list(ctx, s.c, "ORDER BY id")
-	if err != nil {
-		r.read = time.Time{} // the change that was announced is not seen yet
-		return nil, failed(err, "list conductors")
+	age := now.Sub(r.read)
+	return r.list, r.changes, 0 <= age && age < rosterAge
+}
+
+// remember keeps a list, unless there was a change while it was read.
+func (r *roster) remember(list []metal.Conductor, changes int, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if changes == r.changes {
+		r.list, r.read = list, now
 	}
-	r.list, r.read = list, now
-	return list, nil
 }
 
 // Conductor finds one by host name.

@@ -124,7 +124,9 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error)
 	if ctx, err = c.unwatched(ctx); err != nil {
 		return 0, err
 	}
-	c = c.within(ctx)
+	if c, err = c.within(ctx); err != nil {
+		return 0, err
+	}
 	stmt, err := c.statement(ctx, text)
 	if err != nil {
 		return 0, c.seen(err)
@@ -152,7 +154,9 @@ func (c conn) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 	if ctx, err = c.unwatched(ctx); err != nil {
 		return nil, err
 	}
-	c = c.within(ctx)
+	if c, err = c.within(ctx); err != nil {
+		return nil, err
+	}
 	stmt, err := c.statement(ctx, text)
 	var rows *sql.Rows
 	switch {
@@ -169,7 +173,11 @@ func (c conn) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 
 // unprepared runs a text that will not come again: arguments and all.
 func (c conn) unprepared(ctx context.Context, text string) (*sql.Rows, error) {
-	if c = c.within(ctx); c.tx != nil {
+	c, err := c.within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.tx != nil {
 		return c.tx.QueryContext(ctx, text, c.textOnly...)
 	}
 	rows, err := c.db.QueryContext(ctx, text, c.textOnly...)

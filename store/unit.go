@@ -63,13 +63,20 @@ func (tx *Tx) part(ctx context.Context, f func(ctx context.Context, tx *Tx) erro
 	return nil
 }
 
+// errBeside saves from waiting for ever: all who have a connection may wait for
+// a second one.
+var errBeside = errors.New("store: read beside the Write that it is part of; ask its Tx")
+
 // within is c, or the transaction of the Unit that the context is part of.
-func (c conn) within(ctx context.Context) conn {
-	if c.tx != nil {
-		return c
+func (c conn) within(ctx context.Context) (conn, error) {
+	tx := unitOf(ctx)
+	switch {
+	case c.tx != nil:
+		return c, nil
+	case tx != nil:
+		return tx.c, nil
+	case ctx.Value(writing{}) != nil:
+		return c, errBeside
 	}
-	if tx := unitOf(ctx); tx != nil {
-		return tx.c
-	}
-	return c
+	return c, nil
 }

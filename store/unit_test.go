@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,6 +68,26 @@ func TestAUnitIsDoneWhollyOrNotAtAll(t *testing.T) {
 				t.Errorf("after an end with %v: one %t, two %t", ends, there(t.Context(), "one"), there(t.Context(), "two"))
 			}
 		}
+	})
+}
+
+// A Write's own reads go through its Tx: with all connections in such hands,
+// nobody would ever get a second one.
+func TestAReadBesideItsWriteIsRefused(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			for what, read := range map[string]func() error{
+				"node":       func() error { _, err := s.Node(ctx, "one"); return err },
+				"nodes":      func() error { _, err := s.Nodes(ctx, store.NodeQuery{}); return err },
+				"conductors": func() error { _, err := s.Conductors(ctx); return err },
+			} {
+				if err := read(); err == nil || !strings.Contains(err.Error(), "ask its Tx") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			_, err := tx.Conductors(ctx)
+			return err
+		})
 	})
 }
 
