@@ -30,6 +30,7 @@ type kind string
 const (
 	ofRoute   kind = "route"
 	ofParam   kind = "parameter"
+	everParam kind = "parameter ever" // asked for at any version, as none brought it
 	ofArg     kind = "argument"
 	ofWord    kind = "word"
 	created   kind = "created field"
@@ -47,13 +48,13 @@ func (b boundary) String() string {
 // takesInput reports whether the boundary is of something that a client writes,
 // well or badly.
 func (b boundary) takesInput() bool {
-	return slices.Contains([]kind{ofRoute, ofParam, ofArg, ofWord, created, patched}, b.kind)
+	return slices.Contains([]kind{ofRoute, ofParam, everParam, ofArg, ofWord, created, patched}, b.kind)
 }
 
 // takesBad reports whether there is something of the sort that can be wrong; any
 // text may be an item of a list.
 func (b boundary) takesBad() bool {
-	if p, ok := b.op.Param(b.name); ok && b.kind == ofParam && p.Kind == openapi.ParamList && b.name != "fields" {
+	if p, ok := b.op.Param(b.name); ok && (b.kind == ofParam || b.kind == everParam) && p.Kind == openapi.ParamList && b.name != "fields" {
 		return false
 	}
 	return b.takesInput()
@@ -86,7 +87,12 @@ func operationBoundaries(op *openapi.Operation) []boundary {
 		all = append(all, boundary{kind: ofRoute, op: op, at: op.AlsoAt + 1})
 	}
 	for _, p := range op.Params {
-		all = append(all, boundary{kind: ofParam, op: op, name: p.Name, at: p.Min})
+		switch {
+		case p.Min > op.Min:
+			all = append(all, boundary{kind: ofParam, op: op, name: p.Name, at: p.Min})
+		case op.Method == "GET" && op.Resource != "":
+			all = append(all, boundary{kind: everParam, op: op, name: p.Name, at: openapi.MaxVersion})
+		}
 	}
 	for _, arg := range op.Args {
 		all = append(all, boundary{kind: ofArg, op: op, name: arg.Name, at: arg.Min})
@@ -153,7 +159,7 @@ func (a *asked) isAbout(b boundary) bool {
 	switch b.kind {
 	case ofRoute:
 		return true
-	case ofParam:
+	case ofParam, everParam:
 		return a.query.Has(b.name)
 	case ofArg, created:
 		_, given := a.argument(b.name)
@@ -196,6 +202,10 @@ func (a *asked) patches(field string) bool {
 // was a good one or a bad one by its answer where there is something to take.
 func (a *asked) pairs(b boundary, good bool) bool {
 	before, then := a.statuses[b.at-1], a.statuses[b.at]
+	if b.kind == everParam {
+		before = slices.Concat(slices.Collect(maps.Values(a.statuses))...)
+		then = before
+	}
 	if len(before) == 0 || len(then) == 0 {
 		return false
 	}
@@ -291,20 +301,44 @@ func TestEveryBoundaryIsAsked(t *testing.T) {
 
 // impossible are the requests that cannot be made, each with its reason.
 var impossible = map[string]string{
-	"route heartbeat at 1.22 well":                                        "a heartbeat has to name an agent_version, which is newer",
-	"route getNodeVolume at 1.32 badly":                                   "Ironic looks for no node there",
-	"route injectNMI at 1.29 well":                                        "no fake hardware can be interrupted",
-	"route getMedia at 1.93 well":                                         "no fake hardware has virtual media to show",
-	"parameter listNodePorts portgroup at 1.24 well":                      "a list of ports has one parent",
-	"parameter listNodePortsDetail portgroup at 1.24 well":                "a list of ports has one parent",
-	"parameter listNodePorts shard at 1.82 well":                          "a list of ports has one parent",
-	"parameter listNodePortsDetail shard at 1.82 well":                    "a list of ports has one parent",
-	"parameter listPortgroupPorts shard at 1.82 well":                     "a list of ports has one parent",
-	"parameter listPortgroupPortsDetail shard at 1.82 well":               "a list of ports has one parent",
-	"parameter listNodePortgroups shard at 1.106 well":                    "a list of portgroups has one parent",
-	"parameter listNodePortgroupsDetail shard at 1.106 well":              "a list of portgroups has one parent",
-	"selected field listDrivers default_firmware_interface at 1.86 well":  "the list shows none of the interfaces, so that none can be asked for",
-	"selected field listDrivers enabled_firmware_interfaces at 1.86 well": "the list shows none of the interfaces, so that none can be asked for",
+	"parameter ever listNodePorts conductor_groups at 1.115 well":            "a list has one parent",
+	"parameter ever listNodePortsDetail conductor_groups at 1.115 well":      "a list has one parent",
+	"parameter ever listPortgroupPorts conductor_groups at 1.115 well":       "a list has one parent",
+	"parameter ever listPortgroupPortsDetail conductor_groups at 1.115 well": "a list has one parent",
+	"parameter ever listNodePortgroups conductor_groups at 1.115 well":       "a list has one parent",
+	"parameter ever listNodePortgroupsDetail conductor_groups at 1.115 well": "a list has one parent",
+	"parameter ever listPortgroupPorts node at 1.115 well":                   "a list has one parent",
+	"parameter ever listPortgroupPorts node_uuid at 1.115 well":              "a list has one parent",
+	"parameter ever listPortgroupPorts portgroup at 1.115 badly":             "the path's portgroup takes its place",
+	"parameter ever listPortgroupPortsDetail node at 1.115 well":             "a list has one parent",
+	"parameter ever listPortgroupPortsDetail node_uuid at 1.115 well":        "a list has one parent",
+	"parameter ever listPortgroupPortsDetail portgroup at 1.115 badly":       "the path's portgroup takes its place",
+	"parameter ever listNodePorts node at 1.115 badly":                       "the path's node takes its place",
+	"parameter ever listNodePortsDetail node at 1.115 badly":                 "the path's node takes its place",
+	"parameter ever listNodePortgroups node at 1.115 badly":                  "the path's node takes its place",
+	"parameter ever listNodePortgroupsDetail node at 1.115 badly":            "the path's node takes its place",
+	"parameter ever listNodeConnectors node at 1.115 badly":                  "the path's node takes its place",
+	"parameter ever listNodeTargets node at 1.115 badly":                     "the path's node takes its place",
+	"parameter ever listNodePortgroups address at 1.115 well":                "a list has one parent",
+	"parameter ever listNodePortgroupsDetail address at 1.115 well":          "a list has one parent",
+	"parameter ever listNodesDetail include_children at 1.115 badly":         "any word is taken",
+	"parameter ever listChassisNodesDetail include_children at 1.115 badly":  "any word is taken",
+	"parameter ever listFirmware detail at 1.115 well":                       "Ironic wants a JSON boolean, which no query can hold",
+	"parameter ever listConductors marker at 1.115 well":                     "a page of one conductor has none after it",
+	"route heartbeat at 1.22 well":                                           "a heartbeat has to name an agent_version, which is newer",
+	"route getNodeVolume at 1.32 badly":                                      "Ironic looks for no node there",
+	"route injectNMI at 1.29 well":                                           "no fake hardware can be interrupted",
+	"route getMedia at 1.93 well":                                            "no fake hardware has virtual media to show",
+	"parameter listNodePorts portgroup at 1.24 well":                         "a list of ports has one parent",
+	"parameter listNodePortsDetail portgroup at 1.24 well":                   "a list of ports has one parent",
+	"parameter listNodePorts shard at 1.82 well":                             "a list of ports has one parent",
+	"parameter listNodePortsDetail shard at 1.82 well":                       "a list of ports has one parent",
+	"parameter listPortgroupPorts shard at 1.82 well":                        "a list of ports has one parent",
+	"parameter listPortgroupPortsDetail shard at 1.82 well":                  "a list of ports has one parent",
+	"parameter listNodePortgroups shard at 1.106 well":                       "a list of portgroups has one parent",
+	"parameter listNodePortgroupsDetail shard at 1.106 well":                 "a list of portgroups has one parent",
+	"selected field listDrivers default_firmware_interface at 1.86 well":     "the list shows none of the interfaces, so that none can be asked for",
+	"selected field listDrivers enabled_firmware_interfaces at 1.86 well":    "the list shows none of the interfaces, so that none can be asked for",
 }
 
 // Every microversion changes something that is asked for: what the registry

@@ -55,7 +55,7 @@ func (g *generator) line(format string, args ...any) { fmt.Fprintf(&g.b, format+
 // comes last.
 func (g *generator) scenario(op *openapi.Operation, wants []want) {
 	g.line("\n== %s", op.ID)
-	g.show = "all"
+	g.show, g.count = "all", 0
 	for _, line := range furnish(op, wants) {
 		g.line("%s", g.number(line))
 	}
@@ -148,6 +148,10 @@ func (g *generator) ask(w want) {
 		g.show = key
 		g.line("show %s", key)
 	}
+	if w.kind == everParam {
+		g.line("@%s %s", w.at, request)
+		return
+	}
 	if state == "" && !strings.Contains(request, "%") {
 		g.line("@%s,%s %s", w.at-1, w.at, request)
 		return
@@ -207,7 +211,7 @@ func (w want) request() (text, state string) {
 	switch w.kind {
 	case ofRoute:
 		return w.routeRequest(head), ""
-	case ofParam:
+	case ofParam, everParam:
 		return head + "?" + w.paramQuery(), ""
 	case ofArg, ofWord:
 		v := argValue[strings.TrimSpace(w.op.ID+" "+w.name+" "+w.word)]
@@ -259,6 +263,12 @@ func (w want) paramQuery() string {
 		pair = [2]string{"1", "x"}
 	case !known:
 		pair = [2]string{"x", ""}
+	}
+	switch w.name {
+	case "sort_key", "fields":
+		pair[0] = firstField(w.op)
+	case "marker":
+		pair[0] = furniture[listed[w.op.Resource]].word
 	}
 	switch {
 	case w.good:

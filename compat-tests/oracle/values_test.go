@@ -113,7 +113,7 @@ var kindValue = map[openapi.FieldKind][2]string{
 // paramValue are values of query parameters that are taken, and that are not;
 // where none is wrong, giving two is.
 var paramValue = map[string][2]string{
-	"limit": {"1", "x"}, "marker": {"", "nosuch"}, "sort_key": {"uuid", "extra"}, "sort_dir": {"desc", "up"},
+	"limit": {"1", "x"}, "marker": {"", "nosuch"}, "address": {"52:54:00:aa:00:01", "nosuch"}, "node_uuid": {"{n1}", "nosuch"}, "sort_key": {"uuid", "extra"}, "sort_dir": {"desc", "up"},
 	"fields": {"uuid", "nosuch"}, "chassis_uuid": {"{c1}", "nosuch"}, "instance_uuid": {someUUID, "nosuch"},
 	"provision_state": {"enroll", ""}, "portgroup": {"{g1}", "nosuch"}, "parent_node": {"{n1}", ""}, "fault": {"power%20failure", ""},
 	"type": {"dynamic", "nosuch"}, "node": {"{n1}", "nosuch"}, "conductor_group": {"g", ""},
