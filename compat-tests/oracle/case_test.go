@@ -148,3 +148,17 @@ func TestAllowedDifferences(t *testing.T) {
 		t.Errorf("unused: %v", unused)
 	}
 }
+
+func TestAnAnswerIsShownInPart(t *testing.T) {
+	body, err := decodeJSON([]byte(`{"nodes": [{"uuid": "u", "name": null, "more": 1}, {"uuid": "v"}], "next": "n"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"and keys": 1, "nodes": [{"and keys": 1, "name": null, "uuid": "u"}, {"and keys": 0, "uuid": "v"}]}`
+	if got := compactJSON(project(body, []string{"nodes/uuid", "nodes/name"})); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := project(body, []string{"ports/uuid", "nosuch"}); compactJSON(got) != compactJSON(body) {
+		t.Errorf("another kind of answer: %s", compactJSON(got))
+	}
+}

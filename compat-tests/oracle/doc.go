@@ -20,7 +20,7 @@
 //	settle n1                              wait until nothing works on the node, compare /states
 //	until PATH KEY=VALUE[,VALUE]           wait until an object's key has one of the values
 //	let NAME = TEXT                        a name for a text
-//	show KEY,KEY                           record only these keys of a 2xx object ("show all" ends it)
+//	show KEY,LIST/KEY                      record only these keys of a 2xx object, or of its list ("show all" ends it)
 //	words                                  record what errors say too ("words any" ends it)
 //	before DIRECTIVE / after DIRECTIVE     repeat a directive around each request ("before nothing" ends it)
 //	[@VERSION[,VERSION]] [+Header=value] METHOD PATH [BODY] [#ID ID ...] [-> PATH as NAME]

@@ -61,3 +61,38 @@ components:
 		t.Error("fields are not in the order of the description")
 	}
 }
+
+func TestGenerateWritesWhatABodyMayHold(t *testing.T) {
+	const raw = `openapi: 3.0.3
+info: {title: t, version: "1"}
+x-openstack: {min-ver: "1.1", max-ver: "1.9"}
+paths:
+  /:
+    put:
+      operationId: setThing
+      x-openstack: {min-ver: "1.1", keywords: true}
+      requestBody: {content: {application/json: {schema: {type: object, properties: {
+        word: {type: string, x-openstack: {since: {new: "1.3"}}}, more: {type: boolean, x-openstack: {min-ver: "1.2"}}}}}}}
+      responses: {"200": {description: OK}}
+components:
+  schemas:
+    Part:
+      type: object
+      x-openstack: {part: true}
+      properties: {anything: {type: string}}
+`
+	src, err := Generate([]byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Keywords: true", `{Name: "more", Min: 2, Kind: "boolean"}`, `{Name: "word", Min: 1, Kind: "string", Since: map[string]Version{"new": 3}}`,
+	} {
+		if !strings.Contains(string(src), want) {
+			t.Errorf("%s is missing in\n%s", want, src)
+		}
+	}
+	if strings.Contains(string(src), "PartFields") {
+		t.Error("a part of others is taken for a kind of object")
+	}
+}
