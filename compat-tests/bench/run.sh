@@ -5,7 +5,7 @@
 #   run.sh                                    the usual phases
 #   run.sh -phases create,get,list -repeats 1 a short look
 #
-# With BENCH_STORE=postgresql://… Ferrule keeps its data there, and BENCH_DBPID is
+# With BENCH_STORE=postgresql://…, an empty database, Ferrule keeps its data there, and BENCH_DBPID is
 # that server's process id, whose CPU time is then given beside.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
