@@ -124,6 +124,17 @@ func TestAPatternWithoutEndIsCutShort(t *testing.T) {
 	}
 }
 
+// Nor do many patterns that each end in time.
+func TestManySlowPatternsAreCutShort(t *testing.T) {
+	rules := ruleOf(false, "[]")
+	text := metal.ToJSON(strings.Repeat("a", 22) + "!")
+	rules[0].Conditions = metal.JSON(`[{"op": "matches", "args": {"value": "{item}", "regex": "(a|aa)+$"}, "loop": [` +
+		strings.TrimSuffix(strings.Repeat(string(text)+",", 10_000), ",") + `]}]`)
+	if _, _, err := apply(t, rules); err == nil || !strings.Contains(err.Error(), "took longer than 1s") {
+		t.Error(err)
+	}
+}
+
 // No text and no path makes a panic, and no rule goes on for ever.
 func FuzzTexts(f *testing.F) {
 	for _, text := range []string{"{node.name!r:>8}", "{inventory[a][0]}", "{{}}", "{:{}}", "{node.name:{node.name}}", "{a[", "a.b/c"} {

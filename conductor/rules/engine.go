@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"ferrule/metal"
 )
@@ -45,8 +46,9 @@ func Apply(s *Subject, rules []metal.InspectionRule, settings Settings) ([]Note,
 		s.Changed = map[string]bool{}
 	}
 	var notes []Note
+	var spent time.Duration
 	for i := range rules {
-		r := &run{Subject: s, Settings: settings, rule: &rules[i], notes: &notes}
+		r := &run{Subject: s, Settings: settings, rule: &rules[i], notes: &notes, spent: &spent}
 		err := r.apply()
 		var told *failure
 		switch {
@@ -66,6 +68,7 @@ type run struct {
 	Settings
 	rule  *metal.InspectionRule
 	notes *[]Note
+	spent *time.Duration // on the conditions of all rules so far
 }
 
 // operation is one action or condition.
