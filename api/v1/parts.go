@@ -28,20 +28,20 @@ func (s *Service) authorizePart(c *call, nodeUUID string, noun, ident string) er
 	return c.rights.authorize(c.op.Policies[0], about)
 }
 
-// partNode is the node of a new part. The policy is asked whether or not it is
-// there, so that an answer tells nothing of nodes that the sender may not know
-// of.
-func (s *Service) partNode(c *call, uuid string) (metal.Node, error) {
+// checkPartNode refuses a new part of a node that is not there. The policy is
+// asked whether or not it is, so that an answer tells nothing of nodes that the
+// sender may not know of.
+func (s *Service) checkPartNode(c *call, uuid string) error {
 	n, err := s.store.NodeByUUID(c.Request().Context(), uuid)
 	if err != nil && metal.ReasonOf(err) != metal.NotFound {
-		return n, err
+		return err
 	}
 	missing := &fault{Status: http.StatusBadRequest, Text: "Node " + uuid + " could not be found.", Cause: err}
 	if err == nil && c.rights.sees(n.Owner, n.Lessee) {
-		return n, c.authorizeOwned(&n, c.op.Policies[0])
+		return c.authorizeOwned(&n, c.op.Policies[0])
 	}
 	if err := c.rights.authorize(c.op.Policies[0], ofNode(nil, nil)); err != nil {
-		return n, err
+		return err
 	}
-	return n, missing
+	return missing
 }

@@ -63,11 +63,11 @@ var portAttributes = map[string]portAttribute{
 			return err
 		},
 	},
-	"name":             portText("name", 0, func(p *metal.Port) **string { return &p.Name }),
-	"description":      portText("description", 255, func(p *metal.Port) **string { return &p.Description }),
-	"vendor":           portText("vendor", 32, func(p *metal.Port) **string { return &p.Vendor }),
-	"category":         portText("category", 80, func(p *metal.Port) **string { return &p.Category }),
-	"physical_network": portText("physical_network", 64, func(p *metal.Port) **string { return &p.PhysicalNetwork }),
+	"name":             portText(0, func(p *metal.Port) **string { return &p.Name }),
+	"description":      portText(255, func(p *metal.Port) **string { return &p.Description }),
+	"vendor":           portText(32, func(p *metal.Port) **string { return &p.Vendor }),
+	"category":         portText(80, func(p *metal.Port) **string { return &p.Category }),
+	"physical_network": portText(64, func(p *metal.Port) **string { return &p.PhysicalNetwork }),
 	"pxe_enabled":      portFlag("pxe_enabled", true, func(p *metal.Port) *bool { return &p.PXEEnabled }),
 	"is_smartnic":      portFlag("is_smartnic", false, func(p *metal.Port) *bool { return &p.IsSmartNIC }),
 	"available_for_dynamic_portgroup": {
@@ -116,7 +116,7 @@ func checkPhysicalNetwork(p *metal.Port) error {
 	return nil
 }
 
-func portText(name string, limit int, field func(p *metal.Port) **string) portAttribute {
+func portText(limit int, field func(p *metal.Port) **string) portAttribute {
 	return portAttribute{
 		get: func(p *metal.Port) any { return textOrNil(*field(p)) },
 		set: func(p *metal.Port, v any) error {

@@ -149,7 +149,7 @@ func (s *Service) createPortgroup(c *call) error {
 	if p.Mode == nil {
 		p.Mode = &s.config.Default.DefaultPortgroupMode
 	}
-	if _, err := s.partNode(c, p.NodeUUID); err != nil {
+	if err := s.checkPartNode(c, p.NodeUUID); err != nil {
 		return err
 	}
 	if c.version < 26 && (truthy(body["mode"]) || truthy(body["properties"])) {

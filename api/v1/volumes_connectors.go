@@ -84,7 +84,7 @@ func (s *Service) createConnector(c *call) error {
 	if err := connectors.read(v, body); err != nil {
 		return err
 	}
-	if _, err := s.partNode(c, v.NodeUUID); err != nil {
+	if err := s.checkPartNode(c, v.NodeUUID); err != nil {
 		return err
 	}
 	v.UUID = filledIn(v.UUID)

@@ -143,7 +143,7 @@ func (s *Service) createTarget(c *call) error {
 	if err := targets.read(v, body); err != nil {
 		return err
 	}
-	if _, err := s.partNode(c, v.NodeUUID); err != nil {
+	if err := s.checkPartNode(c, v.NodeUUID); err != nil {
 		return err
 	}
 	v.UUID = filledIn(v.UUID)
