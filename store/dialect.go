@@ -25,6 +25,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"ferrule/metal"
 	"ferrule/migrations"
 )
 
@@ -248,4 +249,18 @@ func postgresDuplicate(err error) (string, bool) {
 		return "", false
 	}
 	return e.ConstraintName, true
+}
+
+// asOrphan says for the user that what a row belongs to went between the
+// request's look at it and its write. Who sends the request again is told what
+// is not there.
+func asOrphan(err error) error {
+	var lite *sqlite.Error
+	var pg *pgconn.PgError
+	orphan := errors.As(err, &lite) && lite.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY ||
+		errors.As(err, &pg) && pg.Code == "23503"
+	if !orphan {
+		return err
+	}
+	return &metal.Error{Reason: metal.Conflict, Text: "What this belongs to was deleted by another request meanwhile.", Cause: err}
 }

@@ -153,7 +153,7 @@ func nodeNotFound(ident string) error {
 
 // failed wraps a failure of the engine; refusals of the domain stay as they are.
 func failed(err error, format string, args ...any) error {
-	if err = asOutage(err); err == nil || metal.ReasonOf(err) != "" {
+	if err = asOrphan(asOutage(err)); err == nil || metal.ReasonOf(err) != "" {
 		return err
 	}
 	return fmt.Errorf(format+": %w", append(args, err)...)
