@@ -95,6 +95,31 @@ func TestLimits(t *testing.T) {
 	s.ask("latest", http.MethodPut, "/v1/nodes/"+uuid+"/states/provision", drive).want(400) // not in enroll; the size is fine
 }
 
+// What one request put in so deep, no client could read any more, and no request
+// could take out again.
+func TestNothingIsNestedDeeperThanClientsRead(t *testing.T) {
+	s := serve(t)
+	nest := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	node := func(levels int) string { return `{"driver": "fake-hardware", "extra": {"a": ` + nest(levels) + `}}` }
+	add := func(levels int) string {
+		return fmt.Sprintf(`[{"op": "add", "path": "/extra/a%s", "value": %s}]`, strings.Repeat("/0", levels), nest(20))
+	}
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json", "application/json-patch+json"} {
+		s.ask("latest", http.MethodPost, "/v1/nodes", node(400), "Content-Type: "+kind).want(400)
+	}
+	uuid := s.node(node(20))
+	depth := 20
+	for ; depth < 400; depth += 20 {
+		if s.ask("latest", http.MethodPatch, "/v1/nodes/"+uuid, add(depth)).Code != http.StatusOK {
+			break
+		}
+	}
+	if depth > 250 {
+		t.Errorf("patches nested a node's extra %d times", depth)
+	}
+	s.ask("latest", http.MethodPatch, "/v1/nodes/"+uuid, `[{"op": "remove", "path": "/extra/a"}]`).want(200)
+}
+
 func FuzzRequests(f *testing.F) {
 	f.Add("POST", "/v1/nodes", "1.46", `{"driver": "fake-hardware"}`)
 	f.Add("PATCH", "/v1/nodes/n", "latest", `[{"op": "add", "path": "/extra/a", "value": 1}]`)

@@ -108,6 +108,9 @@ func parseOp(item any, pattern *regexp.Regexp) (patchOp, error) {
 	if !pattern.MatchString(path) {
 		return patchOp{}, noMatch(path, ironicPath)
 	}
+	if strings.Count(path, "/") > mostNested {
+		return patchOp{}, badRequest("The path of an operation has at most %d parts.", mostNested)
+	}
 	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		segments[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
