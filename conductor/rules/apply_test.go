@@ -115,6 +115,28 @@ func TestARuleChangesWhatItMay(t *testing.T) {
 	}
 }
 
+// What a rule makes of a little stays little enough to be kept and read.
+func TestWhatGrowsWithoutEndIsCutShort(t *testing.T) {
+	deep := strings.Repeat("/x", 9000)
+	for actions, want := range map[string]string{
+		`[{"op": "set-plugin-data", "args": {"path": "a", "value": "xx"}},
+		  {"op": "set-plugin-data", "args": {"path": "a", "value": "{plugin_data[a]}{plugin_data[a]}"}, "loop": [` + sixty() + `]}]`: "longer than 16 MiB",
+		`[{"op": "set-attribute", "args": {"path": "extra/a", "value": "xx"}},
+		  {"op": "set-attribute", "args": {"path": "extra/a", "value": ["{node.extra}", {"{node.extra}": "{node.extra}"}]}, "loop": [` + sixty() + `]}]`: "longer than 16 MiB",
+		`[{"op": "set-attribute", "args": {"path": "extra/a", "value": "` + strings.Repeat("x", 1<<19) + `"}},
+		  {"op": "log", "args": {"msg": "` + strings.Repeat("{node.extra[a]}", 1<<14) + `"}}]`: "longer than 16 MiB",
+		`[{"op": "set-attribute", "args": {"path": "extra` + deep + `", "value": 1}}]`:                                   "at most 200 parts",
+		`[{"op": "extend-attribute", "args": {"path": "extra` + deep + `", "value": 1}}]`:                                "at most 200 parts",
+		`[{"op": "set-plugin-data", "args": {"path": "` + strings.ReplaceAll(deep[1:], "/", ".") + `", "value": 1}}]`:    "at most 200 parts",
+		`[{"op": "extend-plugin-data", "args": {"path": "` + strings.ReplaceAll(deep[1:], "/", ".") + `", "value": 1}}]`: "at most 200 parts",
+		`[{"op": "set-port-attribute", "args": {"port_id": "port", "path": "extra` + deep + `", "value": 1}}]`:           "at most 200 parts",
+	} {
+		if _, _, err := apply(t, ruleOf(false, actions)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.120s: %.300v", actions, err)
+		}
+	}
+}
+
 // A pattern that would go on for years ends its inspection, and soon.
 func TestAPatternWithoutEndIsCutShort(t *testing.T) {
 	rules := ruleOf(false, "[]")

@@ -47,8 +47,9 @@ func Apply(s *Subject, rules []metal.InspectionRule, settings Settings) ([]Note,
 	}
 	var notes []Note
 	var spent time.Duration
+	var filled int
 	for i := range rules {
-		r := &run{Subject: s, Settings: settings, rule: &rules[i], notes: &notes, spent: &spent}
+		r := &run{Subject: s, Settings: settings, rule: &rules[i], notes: &notes, spent: &spent, filled: &filled}
 		err := r.apply()
 		var told *failure
 		switch {
@@ -69,6 +70,8 @@ type run struct {
 	rule  *metal.InspectionRule
 	notes *[]Note
 	spent *time.Duration // on the conditions of all rules so far
+
+	filled *int // bytes put into the texts of all rules so far
 }
 
 // operation is one action or condition.

@@ -26,6 +26,7 @@ var (
 	errSingleOpen  = errors.New("Single '{' encountered in format string")
 	errSingleClose = errors.New("Single '}' encountered in format string")
 	errUnclosed    = errors.New("expected '}' before end of string")
+	errTooMuch     = errors.New("too much is filled in")
 )
 
 // format is Python's str.format with the names of the scope: {node.name},
@@ -57,6 +58,9 @@ func (s *scope) format(text string) (string, error) {
 		value, err := s.field(f)
 		if err != nil {
 			return "", err
+		}
+		if *s.filled += len(value); *s.filled > filledLimit {
+			return "", errTooMuch
 		}
 		b.WriteString(value)
 		text = after

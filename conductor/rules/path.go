@@ -40,8 +40,14 @@ func keys(path any) ([]string, error) {
 	return nil, fmt.Errorf("'%s' object is not subscriptable", typeName(path))
 }
 
+// mostParts bounds what a path makes: as deep as a patch may go.
+const mostParts = 200
+
 // into follows keys into objects and makes those that are not there.
 func into(value any, keys []string) (any, error) {
+	if len(keys) >= mostParts {
+		return nil, fmt.Errorf("a path has at most %d parts", mostParts)
+	}
 	for _, key := range keys {
 		object, ok := value.(map[string]any)
 		if !ok {

@@ -16,6 +16,11 @@ type scope struct {
 	looped bool
 }
 
+// filledLimit is how many bytes the rules may put into texts. An attribute that a
+// loop fills in with itself, twice, would take all memory, and again whenever the
+// process is back.
+const filledLimit = 16 << 20
+
 // arguments are an operation's by name, filled in: those that formats names,
 // and in a loop all of them (Ironic: Base._process_args).
 func (s *scope) arguments(op string, known metal.RuleOp, given any, formats []string) (map[string]any, error) {
@@ -40,6 +45,9 @@ func (s *scope) arguments(op string, known metal.RuleOp, given any, formats []st
 		if s.looped || slices.Contains(formats, name) {
 			args[name] = s.fillIn(value, op)
 		}
+	}
+	if *s.filled > filledLimit {
+		return nil, executionFailed("the texts of the inspection rules became longer than %d MiB when they were filled in", filledLimit>>20)
 	}
 	return args, nil
 }
