@@ -92,7 +92,7 @@ func (d demoCommand) start(ctx context.Context, dir string) (p *demoProcesses, e
 	}
 	line, err := out.ReadString('\n')
 	if err != nil {
-		return p, fmt.Errorf("ferrule up did not start; see %s", filepath.Join(dir, "up.log"))
+		return p, notStarted(dir, "up")
 	}
 	_, p.endpoint, _ = strings.Cut(strings.TrimSpace(line), " at ")
 	fmt.Printf("%s (after %d ms)\n", strings.TrimSpace(line), time.Since(began).Milliseconds())
@@ -102,7 +102,7 @@ func (d demoCommand) start(ctx context.Context, dir string) (p *demoProcesses, e
 		return p, err
 	}
 	if err := p.readLab(out); err != nil {
-		return p, fmt.Errorf("ferrule lab did not start (%w); see %s", err, filepath.Join(dir, "lab.log"))
+		return p, notStarted(dir, "lab")
 	}
 	p.image = p.ready.Images[0]
 	if d.Image != "" {
@@ -139,6 +139,18 @@ func (p *demoProcesses) spawn(ctx context.Context, dir, verb string, args ...str
 	}
 	p.commands = append(p.commands, cmd)
 	return bufio.NewReader(out), nil
+}
+
+// notStarted tells why a process ended before it was ready: what it said last.
+func notStarted(dir, verb string) error {
+	file := filepath.Join(dir, verb+".log")
+	said, err := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	last := strings.TrimPrefix(lines[len(lines)-1], "ferrule: ")
+	if err != nil || last == "" {
+		return fmt.Errorf("ferrule %s did not start, and said nothing in %s", verb, file)
+	}
+	return fmt.Errorf("ferrule %s did not start: %s\n(its log is %s)", verb, last, file)
 }
 
 // readLab reads a line a server, and the one that ends them.

@@ -131,11 +131,11 @@ func shorten(s string) string {
 	return s
 }
 
-// byHand prints what would do the same with the standard client.
+// byHand prints what has the same done by the standard client.
 func byHand(out io.Writer, endpoint string, l *life) {
 	fmt.Fprintf(out, `
-The same by hand:
-  export OS_AUTH_TYPE=none OS_ENDPOINT=%s
+What was done to %[2]s, in the standard client's words:
+  export OS_AUTH_TYPE=none OS_ENDPOINT=%[1]s
   openstack baremetal node create --name %[2]s --driver redfish --inspect-interface agent --deploy-interface direct \
     --driver-info redfish_address=%[3]s --driver-info redfish_system_id=%[4]s \
     --driver-info redfish_username=%[5]s --driver-info redfish_password=… \
