@@ -117,6 +117,9 @@ func TestARuleChangesWhatItMay(t *testing.T) {
 
 // What a rule makes of a little stays little enough to be kept and read.
 func TestWhatGrowsWithoutEndIsCutShort(t *testing.T) {
+	if testing.Short() {
+		return // fills megabytes
+	}
 	deep := strings.Repeat("/x", 9000)
 	for actions, want := range map[string]string{
 		`[{"op": "set-plugin-data", "args": {"path": "a", "value": "xx"}},
@@ -146,13 +149,14 @@ func TestAPatternWithoutEndIsCutShort(t *testing.T) {
 	}
 }
 
-// Nor do many patterns that each end in time.
+// Nor do many patterns that each end in time; on a slow machine the first of
+// them may not.
 func TestManySlowPatternsAreCutShort(t *testing.T) {
 	rules := ruleOf(false, "[]")
-	text := metal.ToJSON(strings.Repeat("a", 22) + "!")
+	text := metal.ToJSON(strings.Repeat("a", 18) + "!")
 	rules[0].Conditions = metal.JSON(`[{"op": "matches", "args": {"value": "{item}", "regex": "(a|aa)+$"}, "loop": [` +
-		strings.TrimSuffix(strings.Repeat(string(text)+",", 10_000), ",") + `]}]`)
-	if _, _, err := apply(t, rules); err == nil || !strings.Contains(err.Error(), "took longer than 1s") {
+		strings.TrimSuffix(strings.Repeat(string(text)+",", 100_000), ",") + `]}]`)
+	if _, _, err := apply(t, rules); err == nil || !strings.Contains(err.Error(), "took longer") {
 		t.Error(err)
 	}
 }
