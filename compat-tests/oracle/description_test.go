@@ -128,35 +128,42 @@ func description(t *testing.T) *conform.Description {
 	return d
 }
 
+// eachRecorded goes through what was asked of real Ironic, with its answers.
+func eachRecorded(t *testing.T, do func(s Scenario, step Step, a Answer)) {
+	t.Helper()
+	recording := loadRecording(t)
+	for _, s := range loadCases(t) {
+		answers := recording[s.Key()]
+		for _, step := range s.Steps {
+			if step.Recorded() && len(answers) > 0 {
+				do(s, step, answers[0])
+				answers = answers[1:]
+			}
+		}
+	}
+}
+
 // What real Ironic said is what is described, but for the failures and accidents
 // of its own that differences.tsv lists.
 func TestRecordingIsAsDescribed(t *testing.T) {
 	if *update || testing.Short() {
 		return // it is being rewritten; it takes seconds
 	}
-	d, recording := description(t), loadRecording(t)
+	d := description(t)
 	allowed, err := LoadAllowed("differences.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	checked := 0
-	for _, s := range loadCases(t) {
-		answers := recording[s.Key()]
-		for _, step := range s.Steps {
-			if !step.Recorded() || len(answers) == 0 {
-				continue
-			}
-			a := answers[0]
-			answers = answers[1:]
-			checked++
-			if len(step.Show) > 0 && a.Status < 300 {
-				continue // recorded in part
-			}
-			if err := holdToDescription(d, step, a); err != nil && !ironicsOwn(allowed, s, a) {
-				t.Errorf("%s > %s: %d: %s", s.Key(), cut(a.Text, 200), a.Status, firstLine(err))
-			}
+	eachRecorded(t, func(s Scenario, step Step, a Answer) {
+		checked++
+		if len(step.Show) > 0 && a.Status < 300 {
+			return // recorded in part
 		}
-	}
+		if err := holdToDescription(d, step, a); err != nil && !ironicsOwn(allowed, s, a) {
+			t.Errorf("%s > %s: %d: %s", s.Key(), cut(a.Text, 200), a.Status, firstLine(err))
+		}
+	})
 	if checked < 6000 && *only == "" {
 		t.Errorf("only %d answers", checked)
 	}

@@ -30,32 +30,24 @@ func TestTakenRequestsAreDescribed(t *testing.T) {
 	if *update || testing.Short() {
 		return // it is being rewritten; it takes seconds
 	}
-	d, recording := description(t), loadRecording(t)
+	d := description(t)
 	allowed, err := LoadAllowed("differences.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range loadCases(t) {
-		answers := recording[s.Key()]
-		for _, step := range s.Steps {
-			if !step.Recorded() || len(answers) == 0 {
-				continue
-			}
-			a := answers[0]
-			answers = answers[1:]
-			if step.Kind != Request || a.Status >= 300 || step.Method == http.MethodOptions || accident(step) || ironicsOwn(allowed, s, a) {
-				continue
-			}
-			version := answeredAt(step, a)
-			_, query, _ := strings.Cut(step.Path, "?")
-			r := conform.Request{Method: askedMethod(step), Path: routedPath(step, version), Version: version}
-			r.Query, _ = url.ParseQuery(query)
-			if err := json.Unmarshal([]byte(unmaskedText(step.Body)), &r.Body); err != nil && step.Body != "" {
-				continue
-			}
-			if err := d.CheckRequest(r); err != nil {
-				t.Errorf("%s > %s: %s", s.Key(), cut(a.Text, 200), firstLine(err))
-			}
+	eachRecorded(t, func(s Scenario, step Step, a Answer) {
+		if step.Kind != Request || a.Status >= 300 || step.Method == http.MethodOptions || accident(step) || ironicsOwn(allowed, s, a) {
+			return
 		}
-	}
+		version := answeredAt(step, a)
+		_, query, _ := strings.Cut(step.Path, "?")
+		r := conform.Request{Method: askedMethod(step), Path: routedPath(step, version), Version: version}
+		r.Query, _ = url.ParseQuery(query)
+		if err := json.Unmarshal([]byte(unmaskedText(step.Body)), &r.Body); err != nil && step.Body != "" {
+			return
+		}
+		if err := d.CheckRequest(r); err != nil {
+			t.Errorf("%s > %s: %s", s.Key(), cut(a.Text, 200), firstLine(err))
+		}
+	})
 }
