@@ -20,7 +20,7 @@ import (
 	"ferrule/api/ferrule"
 	v1 "ferrule/api/v1"
 	"ferrule/config"
-	"ferrule/metal"
+	"ferrule/hardware"
 	"ferrule/openapi"
 	"ferrule/store"
 )
@@ -39,7 +39,7 @@ type (
 type Options struct {
 	Store     *store.Store
 	Config    *config.Config
-	Catalogue *metal.Catalogue
+	Catalogue *hardware.Catalogue
 	Sealer    Sealer
 	Commands  Commands
 	Agents    Agents                      // nil: /ferrule/v1 makes no join codes and removes no agents

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 	"ferrule/store/storetest"
@@ -215,7 +216,7 @@ func TestKeptAnswersAreSealedAndForgotten(t *testing.T) {
 			t.Errorf("the database holds %q in clear: %t", text, !there)
 		}
 	}
-	catalogue, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{})
+	catalogue, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

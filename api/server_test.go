@@ -16,6 +16,7 @@ import (
 
 	v1 "ferrule/api/v1"
 	"ferrule/config"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 	"ferrule/store/storetest"
@@ -66,7 +67,7 @@ func serve(t testing.TB, set ...string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalogue, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{})
+	catalogue, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"ferrule/conductor/runner"
 	"ferrule/failpoint"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -120,7 +121,7 @@ func (c *Conductor) turn(ctx context.Context, nodeUUID string, results []answere
 			}
 			failpoint.Hit("conductor-handled")
 		}
-		if metal.HostOf(node.Driver) == metal.HostedHere {
+		if hardware.HostOf(node.Driver) == hardware.HostedHere {
 			queued, err = tx.QueuedCommandsOf(ctx, nodeUUID, metal.LocalAgent)
 		}
 		return err

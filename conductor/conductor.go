@@ -14,6 +14,7 @@ import (
 
 	"ferrule/conductor/runner"
 	"ferrule/config"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 	"ferrule/trust"
@@ -29,7 +30,7 @@ type Local interface {
 type Options struct {
 	Store     *store.Store
 	Config    *config.Config
-	Catalogue *metal.Catalogue
+	Catalogue *hardware.Catalogue
 	Signer    *trust.CommandSigner
 	Sealer    *trust.Sealer
 	Local     Local
@@ -76,7 +77,7 @@ func New(o Options) (*Conductor, error) {
 func (c *Conductor) Register(ctx context.Context) error {
 	var hosted []string
 	for _, h := range c.Catalogue.HardwareTypes() {
-		if h.Host == metal.HostedHere {
+		if h.Host == hardware.HostedHere {
 			hosted = append(hosted, h.Name)
 		}
 	}

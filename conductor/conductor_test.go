@@ -15,6 +15,7 @@ import (
 
 	"ferrule/conductor"
 	"ferrule/config"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 	"ferrule/store/storetest"
@@ -44,7 +45,7 @@ func (fakeHardware) Execute(_ context.Context, req metal.Request) metal.CommandR
 type bundle struct {
 	t         *testing.T
 	store     *store.Store
-	catalogue *metal.Catalogue
+	catalogue *hardware.Catalogue
 	conductor *conductor.Conductor
 }
 
@@ -71,7 +72,7 @@ func setup(t *testing.T) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalogue, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{})
+	catalogue, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestAHostNameThatIsTakenIsSaid(t *testing.T) {
 		return // starts PostgreSQL
 	}
 	s := storetest.Postgres(t)
-	catalogue, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{})
+	catalogue, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -23,7 +24,7 @@ func (c *Conductor) directory(conductors []metal.Conductor) directory {
 // on line where there is one, always the same for the same node; else one that
 // is away and will find its commands when it is back; "" where there is none.
 func (d directory) agentFor(n *metal.Node) string {
-	if metal.HostOf(n.Driver) == metal.HostedHere {
+	if hardware.HostOf(n.Driver) == hardware.HostedHere {
 		return metal.LocalAgent
 	}
 	best, bestAlive, bestRank := "", false, uint64(0)

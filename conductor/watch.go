@@ -8,6 +8,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"ferrule/conductor/runner"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -58,7 +59,7 @@ func (c *Conductor) watchAll(ctx context.Context, nodes []metal.Node, only strin
 		agents := c.directory(list)
 		for i := range nodes {
 			n := &nodes[i]
-			if metal.HostOf(n.Driver) == metal.HostedHere || n.ProvisionState.Is(metal.Enroll, metal.Verifying) {
+			if hardware.HostOf(n.Driver) == hardware.HostedHere || n.ProvisionState.Is(metal.Enroll, metal.Verifying) {
 				continue
 			}
 			agent := agents.agentFor(n)
@@ -83,7 +84,7 @@ func (c *Conductor) watchAfter(ctx context.Context, tx *store.Tx, before, after 
 }
 
 func (c *Conductor) watch(ctx context.Context, tx *store.Tx, n *metal.Node, agent string) error {
-	req, err := metal.BMCRequest(n, metal.PowerGet)
+	req, err := hardware.RequestFor(n, metal.PowerGet)
 	if err != nil {
 		return nil //nolint:nilerr // a node without a usable BMC is not watched
 	}

@@ -1,6 +1,6 @@
 // Package drivers joins the drivers: the table of what each can do, and the
 // execution of one request against one of them. The agent calls it; what the
-// control plane needs to know of drivers is in metal.
+// control plane needs to know of drivers is in hardware.
 package drivers
 
 import (

@@ -170,3 +170,15 @@ type WatchArgs struct {
 	IntervalSeconds int `json:"intervalSeconds"`
 	LeaseSeconds    int `json:"leaseSeconds"`
 }
+
+// VendorCallArgs is the argument of vendor.call.
+type VendorCallArgs struct {
+	Method     string         `json:"method"`
+	HTTPMethod string         `json:"httpMethod"`
+	Arguments  map[string]any `json:"arguments,omitempty"`
+}
+
+// VendorCallResult is the result of vendor.call.
+type VendorCallResult struct {
+	Return any `json:"return"`
+}

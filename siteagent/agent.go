@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/link"
-	"ferrule/metal"
 	"ferrule/siteagent/journal"
 	"ferrule/siteagent/media"
 	"ferrule/siteagent/ramdisk"
@@ -182,8 +182,8 @@ func hello(o Options) link.Hello {
 	operations := o.Drivers.Capabilities()
 	operations[""] = ownOperations
 	h := link.Hello{Version: o.Version, Hostname: hostname, Labels: o.Labels, Operations: operations}
-	for _, hw := range metal.HardwareTypes() {
-		if _, has := operations[hw.Driver]; has && hw.Host == metal.HostedAtAgent {
+	for _, hw := range hardware.Types() {
+		if _, has := operations[hw.Driver]; has && hw.Host == hardware.HostedAtAgent {
 			h.HardwareTypes = append(h.HardwareTypes, hw.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -55,7 +56,7 @@ func (s *Service) setBootDevice(c *call) error {
 	if device != nil {
 		args.Device = *device
 	}
-	if !slices.Contains(metal.BootDevices(n), args.Device) {
+	if !slices.Contains(hardware.BootDevices(n), args.Device) {
 		return badRequest("Invalid boot device %s specified.", args.Device)
 	}
 	ctx := c.Request().Context()
@@ -76,7 +77,7 @@ func (s *Service) getSupportedBootDevices(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"supported_boot_devices": metal.BootDevices(n)})
+	return c.JSON(http.StatusOK, map[string]any{"supported_boot_devices": hardware.BootDevices(n)})
 }
 
 // managed is the node of the path, if its management interface can work.
@@ -98,7 +99,7 @@ func (s *Service) waitUntilFree(ctx context.Context, uuid string) error {
 
 // ask has the node's agent carry out one operation and reads its result.
 func (s *Service) ask(ctx context.Context, n *metal.Node, op metal.Operation, args, result any) error {
-	req, err := metal.BMCRequest(n, op)
+	req, err := hardware.RequestFor(n, op)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -124,7 +125,7 @@ func (s *Service) injectNMI(c *call) error {
 	if err := s.waitUntilFree(ctx, n.UUID); err != nil {
 		return err
 	}
-	if err := metal.CheckManagement(n, metal.NMIInject); err != nil {
+	if err := hardware.CheckManagement(n, metal.NMIInject); err != nil {
 		return err
 	}
 	if err := s.ask(ctx, n, metal.NMIInject, nil, nil); err != nil {
@@ -194,7 +195,7 @@ func (s *Service) setRAID(c *call) error {
 	}
 	err = s.changeNode(c.Request().Context(), n.UUID, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
 		if len(target) > 0 {
-			if err := metal.CheckRAIDConfig(n, target); err != nil {
+			if err := hardware.CheckRAIDConfig(n, target); err != nil {
 				if n.RAIDInterface == "no-raid" {
 					return notFound("%s", asFault(err).Text)
 				}

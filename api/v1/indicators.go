@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -76,7 +77,7 @@ func (s *Service) setIndicator(c *call) error {
 	if err := s.waitUntilFree(ctx, n.UUID); err != nil {
 		return err
 	}
-	if err := metal.CheckManagement(n, metal.IndicatorSet); err != nil {
+	if err := hardware.CheckManagement(n, metal.IndicatorSet); err != nil {
 		return err
 	}
 	args := metal.SetIndicatorArgs{Component: component, Indicator: name}
@@ -102,7 +103,7 @@ func (s *Service) indicatorCall(c *call) (n *metal.Node, name, component string,
 }
 
 func (s *Service) indicators(c *call, n *metal.Node) (map[string]map[string]metal.Indicator, error) {
-	if err := metal.CheckManagement(n, metal.IndicatorsGet); err != nil {
+	if err := hardware.CheckManagement(n, metal.IndicatorsGet); err != nil {
 		return nil, err
 	}
 	var known metal.IndicatorsResult

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -19,7 +20,7 @@ func (s *Service) getMedia(c *call) error {
 	if err := s.manageable(n); err != nil {
 		return err
 	}
-	if err := metal.CheckManagement(n, metal.VirtualMediaStatus); err != nil {
+	if err := hardware.CheckManagement(n, metal.VirtualMediaStatus); err != nil {
 		return err
 	}
 	var status metal.MediaStatus

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -92,7 +93,7 @@ func (s *Service) openPower(ctx context.Context, tx *store.Tx, c *call, n *metal
 	if err := s.catalogue.ValidateInterface(n, metal.PowerInterface, nil); err != nil {
 		return err
 	}
-	if !slices.Contains(metal.PowerTargets(n), target) {
+	if !slices.Contains(hardware.PowerTargets(n), target) {
 		return badRequest("The driver %s does not support the power state, %s", n.Driver, target)
 	}
 	wanted := string(metal.PowerOff)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"ferrule/failpoint"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -89,7 +90,7 @@ func (v *verb) check(ctx context.Context) error {
 		return invalidState(v.request.target, n, string(n.ProvisionState))
 	}
 	if info.Verb == metal.VerbAbort && n.ProvisionState == metal.InspectWait && n.InspectInterface != "agent" {
-		return metal.Unsupported(n, "abort")
+		return hardware.Unsupported(n, "abort")
 	}
 	if info.Verb == metal.VerbAbort && n.Maintenance && n.ProvisionState == metal.ServiceFailed {
 		return conflict("Node %s is in maintenance: the failed service can not be aborted.", n.UUID)

@@ -20,6 +20,7 @@ import (
 	"ferrule/api/auth"
 	"ferrule/api/policy"
 	"ferrule/config"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/openapi"
 	"ferrule/store"
@@ -42,7 +43,7 @@ type Commands interface {
 type Options struct {
 	Store     *store.Store
 	Config    *config.Config
-	Catalogue *metal.Catalogue
+	Catalogue *hardware.Catalogue
 	Sealer    Sealer
 	Commands  Commands
 	Auth      auth.Authenticator
@@ -55,7 +56,7 @@ type Options struct {
 type Service struct {
 	store     *store.Store
 	config    *config.Config
-	catalogue *metal.Catalogue
+	catalogue *hardware.Catalogue
 	sealer    Sealer
 	commands  Commands
 	auth      auth.Authenticator

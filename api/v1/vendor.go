@@ -3,6 +3,7 @@ package v1
 import (
 	"net/http"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -12,10 +13,10 @@ func (s *Service) listVendorMethods(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, describeMethods(metal.VendorMethods(n)))
+	return c.JSON(http.StatusOK, describeMethods(hardware.VendorMethods(n)))
 }
 
-func describeMethods(methods map[string]metal.VendorMethod) map[string]any {
+func describeMethods(methods map[string]hardware.VendorMethod) map[string]any {
 	list := map[string]any{}
 	for name, m := range methods {
 		list[name] = map[string]any{
@@ -37,13 +38,13 @@ func (s *Service) callVendorMethod(c *call) error {
 	if err != nil {
 		return err
 	}
-	method, err := metal.VendorMethodFor(n, args)
+	method, err := hardware.VendorMethodFor(n, args)
 	if err != nil {
 		return err
 	}
 	if method.Async && method.ExclusiveLock {
 		err := s.act(c, n, metal.ActionVendor, withoutSecrets(args), func(n *metal.Node) error {
-			_, err := metal.VendorMethodFor(n, args)
+			_, err := hardware.VendorMethodFor(n, args)
 			return err
 		})
 		if err != nil {

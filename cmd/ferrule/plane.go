@@ -19,6 +19,7 @@ import (
 	"ferrule/conductor"
 	"ferrule/config"
 	"ferrule/drivers"
+	"ferrule/hardware"
 	"ferrule/link/gateway"
 	"ferrule/metal"
 	"ferrule/store"
@@ -35,7 +36,7 @@ type plane struct {
 	sealer    *trust.Sealer
 	ca        *trust.CA
 	certs     *trust.ServerCertificates
-	catalogue *metal.Catalogue
+	catalogue *hardware.Catalogue
 	local     *drivers.Registry
 	conductor *conductor.Conductor
 	api       http.Handler

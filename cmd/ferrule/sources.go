@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ferrule/config"
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -113,8 +114,8 @@ func newLogger(cfg *config.Config) (log *slog.Logger, closeLog func() error, err
 }
 
 // newCatalogue is the catalogue as the options switch it on.
-func newCatalogue(cfg *config.Config, log *slog.Logger) (*metal.Catalogue, error) {
-	on := metal.Enabled{
+func newCatalogue(cfg *config.Config, log *slog.Logger) (*hardware.Catalogue, error) {
+	on := hardware.Enabled{
 		HardwareTypes: cfg.Default.EnabledHardwareTypes,
 		Interfaces:    map[metal.InterfaceType][]string{},
 		Defaults:      map[metal.InterfaceType]string{},
@@ -125,7 +126,7 @@ func newCatalogue(cfg *config.Config, log *slog.Logger) (*metal.Catalogue, error
 	for kind, name := range cfg.Default.DefaultInterfaces {
 		on.Defaults[metal.InterfaceType(kind)] = name
 	}
-	c, err := metal.NewCatalogue(on, metal.ValidationSettings{
+	c, err := hardware.NewCatalogue(on, hardware.ValidationSettings{
 		DeployKernel: cfg.Conductor.DeployKernel, DeployRamdisk: cfg.Conductor.DeployRamdisk,
 		RescueKernel: cfg.Conductor.RescueKernel, RescueRamdisk: cfg.Conductor.RescueRamdisk,
 		Bootloader: cfg.Conductor.Bootloader, RequireManagedBoot: cfg.Inspector.RequireManagedBoot,

@@ -8,6 +8,7 @@ import (
 	"github.com/dlclark/regexp2/v2"
 	"go.uber.org/goleak"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -29,7 +30,7 @@ func ruleOf(sensitive bool, actions string) []metal.InspectionRule {
 
 func apply(t *testing.T, rules []metal.InspectionRule) (*metal.Node, []Note, error) {
 	t.Helper()
-	catalogue, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{})
+	catalogue, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -24,7 +25,7 @@ type Subject struct {
 // Settings are what rules depend on beside their subject.
 type Settings struct {
 	MaskSecrets string // always, sensitive or never ([inspection_rules]mask_secrets)
-	Catalogue   *metal.Catalogue
+	Catalogue   *hardware.Catalogue
 	// Taken reports whether another node or port has the value: of "node name",
 	// "port name" or "port address".
 	Taken func(what, value string) bool

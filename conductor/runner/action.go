@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -58,7 +59,7 @@ func (r *run) readArgs(into any) error {
 
 // manage issues an operation of the node's management interface, if that has it.
 func (r *run) manage(op metal.Operation, args any) (verdict, error) {
-	if err := metal.CheckManagement(r.node, op); err != nil {
+	if err := hardware.CheckManagement(r.node, op); err != nil {
 		return stay, err
 	}
 	return r.bmc(op, args, 0)
@@ -110,7 +111,7 @@ func startConsole(r *run, _ task) (verdict, error) {
 		return stay, err
 	}
 	if r.node.ConsoleInterface == "no-console" {
-		return stay, metal.Unsupported(r.node, "console")
+		return stay, hardware.Unsupported(r.node, "console")
 	}
 	if args.Enabled {
 		return r.bmc(metal.ConsoleStart, nil, 0)
@@ -195,7 +196,7 @@ func startAttachMedia(r *run, _ task) (verdict, error) {
 	if err := r.readArgs(&args); err != nil {
 		return stay, err
 	}
-	if err := metal.CheckManagement(r.node, metal.VirtualMediaInsert); err != nil {
+	if err := hardware.CheckManagement(r.node, metal.VirtualMediaInsert); err != nil {
 		return stay, err
 	}
 	return r.bmc(metal.VirtualMediaInsert, metal.InsertMediaArgs{Device: args.Device, ImageURL: r.plan.URL}, 2*time.Minute)
@@ -216,7 +217,7 @@ func startVendor(r *run, _ task) (verdict, error) {
 	if err := r.readArgs(&args); err != nil {
 		return stay, err
 	}
-	if _, err := metal.VendorMethodFor(r.node, args); err != nil {
+	if _, err := hardware.VendorMethodFor(r.node, args); err != nil {
 		return stay, err
 	}
 	if r.node.VendorInterface == "redfish" && args.Method == "eject_vmedia" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -31,7 +32,7 @@ func (r *run) bmc(op metal.Operation, args any, extra time.Duration) (verdict, e
 	if r.plan.DeadBMC {
 		return stay, errors.New("the BMC did not answer before")
 	}
-	req, err := metal.BMCRequest(r.node, op)
+	req, err := hardware.RequestFor(r.node, op)
 	if err != nil {
 		return stay, err
 	}

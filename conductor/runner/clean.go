@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -54,7 +55,7 @@ func (r *run) chooseSteps(kind metal.StepKind) (ramdisk bool, err error) {
 	if err := r.op.Args.Decode(&args); err != nil {
 		return false, fmt.Errorf("read the %s steps: %w", kind, err)
 	}
-	steps, unknown, err := asked(metal.DriverSteps(r.node, kind), append(args.Clean, args.Service...))
+	steps, unknown, err := asked(hardware.DriverSteps(r.node, kind), append(args.Clean, args.Service...))
 	if err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -114,7 +115,7 @@ func (r *run) prepareInstanceBoot() []task {
 }
 
 // imageInfo is the argument of write_image (ipa-protocol, "write_image").
-func (r *run) imageInfo(img metal.Image) map[string]any {
+func (r *run) imageInfo(img hardware.Image) map[string]any {
 	info := map[string]any{
 		"id": path.Base(img.Source), "urls": []string{img.Source}, "disk_format": nullable(img.DiskFormat),
 		"container_format": "bare", "stream_raw_images": true, "node_uuid": r.node.UUID,

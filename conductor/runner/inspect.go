@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -33,7 +34,7 @@ func (r *run) inspectTasks() ([]task, error) {
 		tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
 		return append(tasks, finishWith(metal.EventDone)), nil
 	}
-	return nil, metal.Unsupported(r.node, "inspect")
+	return nil, hardware.Unsupported(r.node, "inspect")
 }
 
 func awaitInspection(r *run, _ task) (verdict, error) {

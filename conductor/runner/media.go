@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -134,7 +135,7 @@ func (r *run) kernelLine(params []string) []string {
 }
 
 // ramdisk is the one that the operation boots.
-func (r *run) ramdisk() (metal.Ramdisk, error) {
+func (r *run) ramdisk() (hardware.Ramdisk, error) {
 	if metal.Verb(r.op.Verb) == metal.VerbRescue {
 		return r.Catalogue.RescueRamdiskFor(r.node)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -24,7 +25,7 @@ func (r *run) cacheTasks() []task {
 }
 
 func readSecureBoot(r *run, _ task) (verdict, error) {
-	if metal.CheckManagement(r.node, metal.SecureBootGet) != nil {
+	if hardware.CheckManagement(r.node, metal.SecureBootGet) != nil {
 		return done, nil
 	}
 	return r.bmc(metal.SecureBootGet, nil, 0)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -23,7 +24,7 @@ func sendStep(r *run, _ task) (verdict, error) {
 	args.SecretParams = secretParams(step["args"], "/step/args")
 	if kind == "deploy" && s.Step == "write_image" {
 		args.SecretParams = nil // its arguments are the conductor's
-		img, err := metal.ImageOf(r.node)
+		img, err := hardware.ImageOf(r.node)
 		if err != nil {
 			return stay, err
 		}

@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -30,7 +31,7 @@ func (r *run) rescueTasks() ([]task, error) {
 		tasks = append(tasks, task{Do: "finalize-rescue"}, task{Do: "rescue-password"})
 		return append(append(tasks, r.ejectTasks()...), finishWith(metal.EventDone)), nil
 	}
-	return nil, metal.Unsupported(r.node, "rescue")
+	return nil, hardware.Unsupported(r.node, "rescue")
 }
 
 func (r *run) unrescueTasks() ([]task, error) {
@@ -40,7 +41,7 @@ func (r *run) unrescueTasks() ([]task, error) {
 	case "agent":
 		return append(r.bootInstance(), finishWith(metal.EventDone)), nil
 	}
-	return nil, metal.Unsupported(r.node, "rescue")
+	return nil, hardware.Unsupported(r.node, "rescue")
 }
 
 // leaveRescue is the clean-up of a rescue that failed or was aborted. After an

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ferrule/conductor/runner"
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -36,13 +37,13 @@ type sim struct {
 
 func newSim(t *testing.T, node metal.Node) *sim {
 	t.Helper()
-	c, err := metal.NewCatalogue(metal.Enabled{}, metal.ValidationSettings{RequireManagedBoot: true})
+	c, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{RequireManagedBoot: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &sim{t: t, secrets: map[string]string{}}
 	agent := "agent-1"
-	if metal.HostOf(node.Driver) == metal.HostedHere {
+	if hardware.HostOf(node.Driver) == hardware.HostedHere {
 		agent = metal.LocalAgent
 	}
 	if err := c.ResolveInterfaces(&node); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -24,7 +25,7 @@ func kindName(kind metal.JSON) string { return strings.Trim(string(kind), `"`) }
 // driverSteps are the steps that the node's own interfaces offer without a
 // ramdisk.
 func (r *run) driverSteps(kind metal.JSON) []metal.Step {
-	return metal.DriverSteps(r.node, metal.StepKind(kindName(kind)))
+	return hardware.DriverSteps(r.node, metal.StepKind(kindName(kind)))
 }
 
 // kind is the sort of steps that the operation runs.

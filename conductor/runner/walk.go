@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -64,7 +65,7 @@ func (r *run) offered(s metal.Step) bool {
 // ownStep is what a step of the node's own interfaces consists of. Those of the
 // fake ones are done as soon as they are begun.
 func (r *run) ownStep(s metal.Step) []task {
-	if s.Step == metal.StepServiceWait {
+	if s.Step == hardware.StepServiceWait {
 		return r.waitForCall()
 	}
 	switch {

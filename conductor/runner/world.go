@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ferrule/conductor/rules"
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -53,7 +54,7 @@ type World struct {
 	Ports      []metal.Port
 	Operations []metal.OperationRecord // the open ones
 	AgentID    string                  // serves the node; metal.LocalAgent for this process; "" for none
-	Catalogue  *metal.Catalogue
+	Catalogue  *hardware.Catalogue
 	Settings   Settings
 	Now        time.Time
 	Rules      []metal.InspectionRule        // while the node is inspected

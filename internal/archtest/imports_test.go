@@ -18,12 +18,13 @@ import (
 const module = "ferrule"
 
 // mayImport says, for each folder at the top and a few below, which others of
-// ours its code may import, by their folder at the top. "leaf" stands for metal, config and failpoint, which anything may
-// import; tests may import more.
+// ours its code may import, by their folder at the top. "leaf" stands for metal,
+// hardware, config and failpoint, which anything may import; tests may import more.
 var mayImport = []struct {
 	folder, imports, because string
 }{
 	{"metal", "", "the domain is pure: the standard library and nothing else"},
+	{"hardware", "metal", "the catalogue is pure: it describes hardware and reaches none"},
 	{"config", "", "a leaf like metal, so that anything may be configured"},
 	{"failpoint", "", "a leaf, so that any step may be a place to be killed at"},
 	{"openapi", "leaf", "the description of the API knows no implementation"},
@@ -43,7 +44,7 @@ var mayImport = []struct {
 	{"cmd", "leaf api conductor siteagent lab link trust drivers store openapi migrations ui", "the only place that wires packages together"},
 }
 
-var leaves = []string{"metal", "config", "failpoint"}
+var leaves = []string{"metal", "hardware", "config", "failpoint"}
 
 // onlyIn says which folders alone may import an outside package.
 var onlyIn = []struct {

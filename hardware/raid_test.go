@@ -1,8 +1,9 @@
-package metal_test
+package hardware_test
 
 import (
 	"testing"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -20,12 +21,12 @@ func TestCheckRAIDConfig(t *testing.T) {
 		`{"logical_disks":[{"size_gb":99999999999999999999999,"raid_level":"1","number_of_physical_disks":true}]}`:                      false,
 		`{"logical_disks":[{"size_gb":1,"raid_level":"1","is_root_volume":true},{"size_gb":1,"raid_level":"1","is_root_volume":true}]}`: false,
 	} {
-		if err := metal.CheckRAIDConfig(n, metal.JSON(config).Object()); (err == nil) != valid {
+		if err := hardware.CheckRAIDConfig(n, metal.JSON(config).Object()); (err == nil) != valid {
 			t.Errorf("%s: %v", config, err)
 		}
 	}
 	n.RAIDInterface = "no-raid"
-	if metal.CheckRAIDConfig(n, map[string]any{}) == nil {
+	if hardware.CheckRAIDConfig(n, map[string]any{}) == nil {
 		t.Error("no-raid takes a configuration")
 	}
 }

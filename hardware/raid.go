@@ -1,17 +1,19 @@
-package metal
+package hardware
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"ferrule/metal"
 )
 
 var raidLevels = []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}
 
 // CheckRAIDConfig checks a target RAID configuration as every RAID interface
 // takes it (Ironic: drivers/raid_config_schema.json).
-func CheckRAIDConfig(n *Node, config map[string]any) error {
+func CheckRAIDConfig(n *metal.Node, config map[string]any) error {
 	if n.RAIDInterface == "no-raid" {
 		return Unsupported(n, "raid")
 	}
@@ -44,7 +46,7 @@ func CheckRAIDConfig(n *Node, config map[string]any) error {
 }
 
 func raidError(format string, args ...any) error {
-	return Errorf(Invalid, "RAID config validation error: %s.", fmt.Sprintf(format, args...))
+	return metal.Errorf(metal.Invalid, "RAID config validation error: %s.", fmt.Sprintf(format, args...))
 }
 
 func checkLogicalDisk(disk map[string]any) error {
@@ -130,15 +132,4 @@ func wholeNumber(v any, least float64) bool {
 	}
 	f, err := n.Float64()
 	return err == nil && f == float64(int64(f)) && f >= least
-}
-
-// WithCapability is a list of capabilities ("key:value,key:value") with one set.
-func WithCapability(list, key, value string) string {
-	var kept []string
-	for _, item := range strings.Split(list, ",") {
-		if name, _, _ := strings.Cut(item, ":"); item != "" && strings.TrimSpace(name) != key {
-			kept = append(kept, item)
-		}
-	}
-	return strings.Join(append(kept, key+":"+value), ",")
 }

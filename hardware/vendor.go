@@ -1,8 +1,10 @@
-package metal
+package hardware
 
 import (
 	"slices"
 	"strings"
+
+	"ferrule/metal"
 )
 
 // VendorMethod describes one method of a vendor interface, as clients list it
@@ -15,18 +17,6 @@ type VendorMethod struct {
 	Description   string // what it does
 	Needs         string // an argument that has to be given
 	Any           bool   // takes arguments of any name
-}
-
-// VendorCallArgs is the argument of vendor.call.
-type VendorCallArgs struct {
-	Method     string         `json:"method"`
-	HTTPMethod string         `json:"httpMethod"`
-	Arguments  map[string]any `json:"arguments,omitempty"`
-}
-
-// VendorCallResult is the result of vendor.call.
-type VendorCallResult struct {
-	Return any `json:"return"`
 }
 
 var vendorMethods = map[string]map[string]VendorMethod{
@@ -57,20 +47,20 @@ var vendorMethods = map[string]map[string]VendorMethod{
 }
 
 // VendorMethods are the methods of the node's vendor interface.
-func VendorMethods(n *Node) map[string]VendorMethod { return vendorMethods[n.VendorInterface] }
+func VendorMethods(n *metal.Node) map[string]VendorMethod { return vendorMethods[n.VendorInterface] }
 
 // VendorMethodFor finds the method that a call names, and checks the call.
-func VendorMethodFor(n *Node, call VendorCallArgs) (VendorMethod, error) {
+func VendorMethodFor(n *metal.Node, call metal.VendorCallArgs) (VendorMethod, error) {
 	m, ok := VendorMethods(n)[call.Method]
 	switch {
 	case !ok:
-		return m, Errorf(Invalid, "No handler for method %s: the vendor interface %s of node %s has %v.",
+		return m, metal.Errorf(metal.Invalid, "No handler for method %s: the vendor interface %s of node %s has %v.",
 			call.Method, n.VendorInterface, n.Label(), sortedNames(VendorMethods(n)))
 	case !slices.Contains(m.HTTPMethods, call.HTTPMethod):
-		return m, Errorf(Invalid, "The method %s does not support HTTP %s; it takes %s.",
+		return m, metal.Errorf(metal.Invalid, "The method %s does not support HTTP %s; it takes %s.",
 			call.Method, call.HTTPMethod, strings.Join(m.HTTPMethods, ", "))
 	case m.Needs != "" && !filled(call.Arguments[m.Needs]):
-		return m, Errorf(Invalid, "Parameter '%s' not passed to method '%s'.", m.Needs, call.Method)
+		return m, metal.Errorf(metal.Invalid, "Parameter '%s' not passed to method '%s'.", m.Needs, call.Method)
 	}
 	return m, nil
 }

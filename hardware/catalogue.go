@@ -1,9 +1,11 @@
-package metal
+package hardware
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ferrule/metal"
 )
 
 // Host says who carries out the operations of a hardware type.
@@ -15,76 +17,76 @@ const (
 	HostedAtAgent Host = "agent"     // a site agent
 )
 
-// HardwareType is a row of the catalogue: which implementations of each
+// Type is a row of the catalogue: which implementations of each
 // interface a driver takes, in order of preference for the default
 // (Ironic: drivers/generic, drivers/redfish, drivers/fake_hardware).
-type HardwareType struct {
+type Type struct {
 	Name      string
 	Host      Host
 	Driver    string // folder under drivers/ that carries out BMC operations
-	Supported map[InterfaceType][]string
+	Supported map[metal.InterfaceType][]string
 	// TakesAny: an implementation outside Supported is accepted when it is
 	// named and enabled; Supported then only decides the default.
 	TakesAny bool
 }
 
-// HardwareTypes is the catalogue of what is built in.
-func HardwareTypes() []HardwareType { return hardwareTypes }
+// Types is the catalogue of what is built in.
+func Types() []Type { return hardwareTypes }
 
-var hardwareTypes = []HardwareType{
+var hardwareTypes = []Type{
 	{
 		Name: "fake-hardware", Host: HostedHere, Driver: "fake", TakesAny: true,
-		Supported: supported(map[InterfaceType][]string{
-			BIOSInterface:       {"fake", "no-bios"},
-			BootInterface:       {"fake"},
-			ConsoleInterface:    {"fake", "no-console"},
-			DeployInterface:     {"fake", "autodetect", "direct"},
-			FirmwareInterface:   {"fake", "no-firmware"},
-			InspectInterface:    {"fake", "agent", "no-inspect"},
-			ManagementInterface: {"fake"},
-			PowerInterface:      {"fake"},
-			RAIDInterface:       {"fake", "no-raid", "agent"},
-			RescueInterface:     {"fake", "no-rescue", "agent"},
-			StorageInterface:    {"fake", "noop"},
-			VendorInterface:     {"fake", "no-vendor"},
+		Supported: supported(map[metal.InterfaceType][]string{
+			metal.BIOSInterface:       {"fake", "no-bios"},
+			metal.BootInterface:       {"fake"},
+			metal.ConsoleInterface:    {"fake", "no-console"},
+			metal.DeployInterface:     {"fake", "autodetect", "direct"},
+			metal.FirmwareInterface:   {"fake", "no-firmware"},
+			metal.InspectInterface:    {"fake", "agent", "no-inspect"},
+			metal.ManagementInterface: {"fake"},
+			metal.PowerInterface:      {"fake"},
+			metal.RAIDInterface:       {"fake", "no-raid", "agent"},
+			metal.RescueInterface:     {"fake", "no-rescue", "agent"},
+			metal.StorageInterface:    {"fake", "noop"},
+			metal.VendorInterface:     {"fake", "no-vendor"},
 		}),
 	},
 	{
 		Name: "manual-management", Host: HostedHere, Driver: "manual",
-		Supported: supported(map[InterfaceType][]string{
-			BootInterface:       {"fake"}, // Ironic's are all network boot, which is not built in
-			DeployInterface:     {"autodetect", "direct", "noop"},
-			ManagementInterface: {"noop", "fake"},
-			PowerInterface:      {"fake"},
+		Supported: supported(map[metal.InterfaceType][]string{
+			metal.BootInterface:       {"fake"}, // Ironic's are all network boot, which is not built in
+			metal.DeployInterface:     {"autodetect", "direct", "noop"},
+			metal.ManagementInterface: {"noop", "fake"},
+			metal.PowerInterface:      {"fake"},
 		}),
 	},
 	{
 		Name: "redfish", Host: HostedAtAgent, Driver: "redfish",
-		Supported: supported(map[InterfaceType][]string{
-			BootInterface:       {"redfish-virtual-media"},
-			FirmwareInterface:   {"no-firmware", "redfish"},
-			InspectInterface:    {"redfish", "agent", "no-inspect"},
-			ManagementInterface: {"redfish", "noop"},
-			PowerInterface:      {"redfish"},
-			VendorInterface:     {"redfish", "no-vendor"},
+		Supported: supported(map[metal.InterfaceType][]string{
+			metal.BootInterface:       {"redfish-virtual-media"},
+			metal.FirmwareInterface:   {"no-firmware", "redfish"},
+			metal.InspectInterface:    {"redfish", "agent", "no-inspect"},
+			metal.ManagementInterface: {"redfish", "noop"},
+			metal.PowerInterface:      {"redfish"},
+			metal.VendorInterface:     {"redfish", "no-vendor"},
 		}),
 	},
 }
 
 // supported fills in what every hardware type inherits.
-func supported(own map[InterfaceType][]string) map[InterfaceType][]string {
-	all := map[InterfaceType][]string{
-		BIOSInterface:     {"no-bios"},
-		BootInterface:     {},
-		ConsoleInterface:  {"no-console"},
-		DeployInterface:   {"autodetect", "direct"},
-		FirmwareInterface: {"no-firmware"},
-		InspectInterface:  {"agent", "no-inspect"},
-		NetworkInterface:  {"noop"},
-		RAIDInterface:     {"no-raid", "agent"},
-		RescueInterface:   {"no-rescue", "agent"},
-		StorageInterface:  {"noop"},
-		VendorInterface:   {"no-vendor"},
+func supported(own map[metal.InterfaceType][]string) map[metal.InterfaceType][]string {
+	all := map[metal.InterfaceType][]string{
+		metal.BIOSInterface:     {"no-bios"},
+		metal.BootInterface:     {},
+		metal.ConsoleInterface:  {"no-console"},
+		metal.DeployInterface:   {"autodetect", "direct"},
+		metal.FirmwareInterface: {"no-firmware"},
+		metal.InspectInterface:  {"agent", "no-inspect"},
+		metal.NetworkInterface:  {"noop"},
+		metal.RAIDInterface:     {"no-raid", "agent"},
+		metal.RescueInterface:   {"no-rescue", "agent"},
+		metal.StorageInterface:  {"noop"},
+		metal.VendorInterface:   {"no-vendor"},
 	}
 	for t, names := range own {
 		all[t] = names
@@ -96,15 +98,15 @@ func supported(own map[InterfaceType][]string) map[InterfaceType][]string {
 // that is built in.
 type Enabled struct {
 	HardwareTypes []string
-	Interfaces    map[InterfaceType][]string
-	Defaults      map[InterfaceType]string
+	Interfaces    map[metal.InterfaceType][]string
+	Defaults      map[metal.InterfaceType]string
 }
 
 // Catalogue is the built-in catalogue as one configuration switches it on.
 type Catalogue struct {
-	types      []HardwareType
-	interfaces map[InterfaceType][]string // nil: all
-	defaults   map[InterfaceType]string
+	types      []Type
+	interfaces map[metal.InterfaceType][]string // nil: all
+	defaults   map[metal.InterfaceType]string
 	settings   ValidationSettings
 	skipped    []string
 }
@@ -122,8 +124,8 @@ type ValidationSettings struct {
 // NewCatalogue applies a configuration. A name that is not built in does not
 // stop the start: it is left out and listed by Skipped.
 func NewCatalogue(on Enabled, settings ValidationSettings) (*Catalogue, error) {
-	c := &Catalogue{defaults: on.Defaults, settings: settings, interfaces: map[InterfaceType][]string{}}
-	built := map[InterfaceType]map[string]bool{}
+	c := &Catalogue{defaults: on.Defaults, settings: settings, interfaces: map[metal.InterfaceType][]string{}}
+	built := map[metal.InterfaceType]map[string]bool{}
 	for _, h := range hardwareTypes {
 		if on.HardwareTypes == nil || slices.Contains(on.HardwareTypes, h.Name) {
 			c.types = append(c.types, h)
@@ -156,7 +158,7 @@ func NewCatalogue(on Enabled, settings ValidationSettings) (*Catalogue, error) {
 		}
 	}
 	if len(c.types) == 0 {
-		return nil, Errorf(Invalid, "None of the hardware types in enabled_hardware_types is built in; known are %s.", builtNames())
+		return nil, metal.Errorf(metal.Invalid, "None of the hardware types in enabled_hardware_types is built in; known are %s.", builtNames())
 	}
 	return c, nil
 }
@@ -176,20 +178,20 @@ func builtNames() string {
 func (c *Catalogue) Skipped() []string { return c.skipped }
 
 // HardwareTypes are the enabled hardware types.
-func (c *Catalogue) HardwareTypes() []HardwareType { return c.types }
+func (c *Catalogue) HardwareTypes() []Type { return c.types }
 
 // HardwareType finds an enabled hardware type.
-func (c *Catalogue) HardwareType(name string) (HardwareType, bool) {
+func (c *Catalogue) HardwareType(name string) (Type, bool) {
 	for _, h := range c.types {
 		if h.Name == name {
 			return h, true
 		}
 	}
-	return HardwareType{}, false
+	return Type{}, false
 }
 
 // enabled reports whether an implementation is switched on.
-func (c *Catalogue) enabled(t InterfaceType, name string) bool {
+func (c *Catalogue) enabled(t metal.InterfaceType, name string) bool {
 	list, limited := c.interfaces[t]
 	if limited && list != nil {
 		return slices.Contains(list, name)
@@ -204,7 +206,7 @@ func (c *Catalogue) enabled(t InterfaceType, name string) bool {
 
 // EnabledInterfaces are the implementations of t that hw supports and the
 // configuration enables, in order of preference.
-func (c *Catalogue) EnabledInterfaces(hw string, t InterfaceType) []string {
+func (c *Catalogue) EnabledInterfaces(hw string, t metal.InterfaceType) []string {
 	h, ok := c.HardwareType(hw)
 	if !ok {
 		return nil
@@ -220,17 +222,17 @@ func (c *Catalogue) EnabledInterfaces(hw string, t InterfaceType) []string {
 
 // DefaultInterface is what a node of hw gets where it names none
 // (Ironic: driver_factory.default_interface).
-func (c *Catalogue) DefaultInterface(hw string, t InterfaceType) (string, error) {
+func (c *Catalogue) DefaultInterface(hw string, t metal.InterfaceType) (string, error) {
 	names := c.EnabledInterfaces(hw, t)
 	if d := c.defaults[t]; d != "" {
 		if slices.Contains(names, d) || c.takesAny(hw) && c.enabled(t, d) {
 			return d, nil
 		}
-		return "", Errorf(Invalid, "No valid default for the %s interface of hardware type %s: default_%s_interface is %q, enabled are %v.",
+		return "", metal.Errorf(metal.Invalid, "No valid default for the %s interface of hardware type %s: default_%s_interface is %q, enabled are %v.",
 			t, hw, t, d, names)
 	}
 	if len(names) == 0 {
-		return "", Errorf(Invalid, "No valid default for the %s interface of hardware type %s: enable one that it supports in enabled_%s_interfaces.",
+		return "", metal.Errorf(metal.Invalid, "No valid default for the %s interface of hardware type %s: enable one that it supports in enabled_%s_interfaces.",
 			t, hw, t)
 	}
 	return names[0], nil
@@ -243,20 +245,20 @@ func (c *Catalogue) takesAny(hw string) bool {
 
 // CheckInterface refuses an implementation that is not enabled or that the
 // hardware type does not support.
-func (c *Catalogue) CheckInterface(hw string, t InterfaceType, name string) error {
+func (c *Catalogue) CheckInterface(hw string, t metal.InterfaceType, name string) error {
 	if !c.enabled(t, name) {
-		return Errorf(Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are ['%s'].",
+		return metal.Errorf(metal.Invalid, "Could not find the following interface in the 'ironic.hardware.interfaces.%s' entrypoint: %s. Valid interfaces are ['%s'].",
 			t, name, strings.Join(c.allEnabled(t), "', '"))
 	}
 	h, _ := c.HardwareType(hw)
 	if !h.TakesAny && !slices.Contains(h.Supported[t], name) {
-		return Errorf(Invalid, "%s interface implementation '%s' is not supported by hardware type %s; it takes %v.",
+		return metal.Errorf(metal.Invalid, "%s interface implementation '%s' is not supported by hardware type %s; it takes %v.",
 			t, name, hw, c.EnabledInterfaces(hw, t))
 	}
 	return nil
 }
 
-func (c *Catalogue) allEnabled(t InterfaceType) []string {
+func (c *Catalogue) allEnabled(t metal.InterfaceType) []string {
 	if list, ok := c.interfaces[t]; ok && list != nil {
 		return list
 	}
@@ -273,11 +275,11 @@ func (c *Catalogue) allEnabled(t InterfaceType) []string {
 
 // ResolveInterfaces gives every unset interface of the node its default and
 // checks those that are set. Ironic: driver_factory.check_and_update_node_interfaces.
-func (c *Catalogue) ResolveInterfaces(n *Node) error {
+func (c *Catalogue) ResolveInterfaces(n *metal.Node) error {
 	if _, ok := c.HardwareType(n.Driver); !ok {
-		return Errorf(Invalid, "The hardware type %s is not switched on here: it is not among enabled_hardware_types.", n.Driver)
+		return metal.Errorf(metal.Invalid, "The hardware type %s is not switched on here: it is not among enabled_hardware_types.", n.Driver)
 	}
-	for _, t := range interfaceTypes {
+	for _, t := range metal.InterfaceTypes() {
 		field := n.InterfaceField(t)
 		if *field != "" {
 			if err := c.CheckInterface(n.Driver, t, *field); err != nil {

@@ -1,8 +1,10 @@
-package metal
+package hardware
 
 import (
 	"fmt"
 	"strings"
+
+	"ferrule/metal"
 )
 
 // property is one key of driver_info.
@@ -14,13 +16,13 @@ type property struct {
 
 // driverProperties are the driver_info keys of each implementation that has
 // some (Ironic: get_properties of each interface).
-var driverProperties = map[InterfaceType]map[string][]property{
-	PowerInterface:      {"redfish": redfishProperties},
-	ManagementInterface: {"redfish": redfishProperties},
-	InspectInterface:    {"redfish": redfishProperties},
-	BootInterface:       {"redfish-virtual-media": append(redfishProperties[:len(redfishProperties):len(redfishProperties)], ramdiskProperties...)},
-	DeployInterface:     {"direct": deployProperties, "autodetect": deployProperties},
-	VendorInterface:     {"fake": {{"B1", "An example of a required value.", true}, {"B2", "Another example of a required value.", true}}},
+var driverProperties = map[metal.InterfaceType]map[string][]property{
+	metal.PowerInterface:      {"redfish": redfishProperties},
+	metal.ManagementInterface: {"redfish": redfishProperties},
+	metal.InspectInterface:    {"redfish": redfishProperties},
+	metal.BootInterface:       {"redfish-virtual-media": append(redfishProperties[:len(redfishProperties):len(redfishProperties)], ramdiskProperties...)},
+	metal.DeployInterface:     {"direct": deployProperties, "autodetect": deployProperties},
+	metal.VendorInterface:     {"fake": {{"B1", "An example of a required value.", true}, {"B2", "Another example of a required value.", true}}},
 }
 
 var redfishProperties = []property{
@@ -59,7 +61,7 @@ var deployProperties = []property{
 // DriverProperties is the text map of GET /v1/drivers/{name}/properties.
 func (c *Catalogue) DriverProperties(hw string) map[string]string {
 	props := map[string]string{}
-	for _, t := range interfaceTypes {
+	for _, t := range metal.InterfaceTypes() {
 		name, err := c.DefaultInterface(hw, t)
 		if err != nil {
 			continue
@@ -75,19 +77,19 @@ func (c *Catalogue) DriverProperties(hw string) map[string]string {
 	return props
 }
 
-// BMCRequest is the part of a Request that says which BMC and how: driver,
+// RequestFor is the part of a Request that says which BMC and how: driver,
 // address, credentials, pin and options, from the node's driver_info.
-func BMCRequest(n *Node, op Operation) (Request, error) {
+func RequestFor(n *metal.Node, op metal.Operation) (metal.Request, error) {
 	h := ""
 	for _, t := range hardwareTypes {
 		if t.Name == n.Driver {
 			h = t.Driver
 		}
 	}
-	if op.Concern() == Management && n.ManagementInterface == "noop" {
+	if op.Concern() == metal.Management && n.ManagementInterface == "noop" {
 		h = "manual" // takes pxe and disk, and does nothing
 	}
-	r := Request{Driver: h, Operation: op}
+	r := metal.Request{Driver: h, Operation: op}
 	switch h {
 	case "redfish":
 		return redfishRequest(n, r)
@@ -97,17 +99,17 @@ func BMCRequest(n *Node, op Operation) (Request, error) {
 		if n.PowerState != nil {
 			state = *n.PowerState
 		}
-		r.DriverOptionsJSON = []byte(ToJSON(map[string]string{"power_state": state}))
+		r.DriverOptionsJSON = []byte(metal.ToJSON(map[string]string{"power_state": state}))
 		return r, nil
 	}
-	return r, Errorf(Invalid, "The driver %q of node %s is not built in.", n.Driver, n.Label())
+	return r, metal.Errorf(metal.Invalid, "The driver %q of node %s is not built in.", n.Driver, n.Label())
 }
 
-func redfishRequest(n *Node, r Request) (Request, error) {
+func redfishRequest(n *metal.Node, r metal.Request) (metal.Request, error) {
 	info := n.DriverInfo.Object()
 	address, _ := info["redfish_address"].(string)
 	if strings.TrimSpace(address) == "" {
-		return r, Errorf(Invalid, "Missing the following required Redfish properties in node %s's driver_info: ['redfish_address']", n.Label())
+		return r, metal.Errorf(metal.Invalid, "Missing the following required Redfish properties in node %s's driver_info: ['redfish_address']", n.Label())
 	}
 	r.Address = address
 	options := map[string]string{}
@@ -121,10 +123,10 @@ func redfishRequest(n *Node, r Request) (Request, error) {
 		}
 	}
 	if t := options["redfish_auth_type"]; t != "" && t != "auto" && t != "basic" && t != "session" {
-		return r, Errorf(Invalid, "Invalid value %q for redfish_auth_type in node %s's driver_info: it is auto, basic or session.", t, n.Label())
+		return r, metal.Errorf(metal.Invalid, "Invalid value %q for redfish_auth_type in node %s's driver_info: it is auto, basic or session.", t, n.Label())
 	}
 	if v := options["redfish_tls_minimum_version"]; v != "" && v != "1.1" && v != "1.2" && v != "1.3" {
-		return r, Errorf(Invalid, "Invalid value %q for redfish_tls_minimum_version in node %s's driver_info: it is 1.1, 1.2 or 1.3.", v, n.Label())
+		return r, metal.Errorf(metal.Invalid, "Invalid value %q for redfish_tls_minimum_version in node %s's driver_info: it is 1.1, 1.2 or 1.3.", v, n.Label())
 	}
 	if ref, _ := info["redfish_password"].(string); ref != "" {
 		r.CredentialsRef = ref
@@ -132,9 +134,9 @@ func redfishRequest(n *Node, r Request) (Request, error) {
 	if pin, _ := info["redfish_tls_spki_sha256"].(string); pin != "" {
 		r.TLSSPKISHA256 = strings.ToLower(pin)
 		if len(pin) != 64 || strings.Trim(r.TLSSPKISHA256, "0123456789abcdef") != "" {
-			return r, Errorf(Invalid, "Invalid redfish_tls_spki_sha256 in node %s's driver_info: it is 64 hexadecimal digits.", n.Label())
+			return r, metal.Errorf(metal.Invalid, "Invalid redfish_tls_spki_sha256 in node %s's driver_info: it is 64 hexadecimal digits.", n.Label())
 		}
 	}
-	r.DriverOptionsJSON = []byte(ToJSON(options))
+	r.DriverOptionsJSON = []byte(metal.ToJSON(options))
 	return r, nil
 }
