@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"ferrule/durable"
 	"ferrule/hardware"
 	"ferrule/link"
 	"ferrule/siteagent/journal"
@@ -80,8 +81,12 @@ func New(o Options) (*Agent, error) {
 }
 
 func (a *Agent) open() (err error) {
-	if a.lock, err = lockFolder(a.options.DataDir); err != nil {
+	var ran bool
+	if a.lock, ran, err = lockFolder(a.options.DataDir); err != nil {
 		return err
+	}
+	if err := durable.RemoveLeftovers(a.options.DataDir); err != nil {
+		return fmt.Errorf("clear the agent's data folder: %w", err)
 	}
 	if err := os.RemoveAll(a.workDir()); err != nil {
 		return fmt.Errorf("clear the agent's work folder: %w", err)
@@ -89,7 +94,7 @@ func (a *Agent) open() (err error) {
 	if err := os.MkdirAll(a.workDir(), 0o700); err != nil {
 		return fmt.Errorf("make the agent's data folder: %w", err)
 	}
-	if a.journal, err = journal.Open(a.options.DataDir, time.Now); err != nil {
+	if a.journal, err = journal.Open(journal.Options{Dir: a.options.DataDir, Ran: ran, Now: time.Now, Log: a.log}); err != nil {
 		return err
 	}
 	shelf := a.options.Media

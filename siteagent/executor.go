@@ -118,7 +118,7 @@ func (e *executor) answerExpired(id string, refusal metal.CommandResult) metal.C
 		return unknownOutcome()
 	case state == journal.Done:
 		return *stored
-	case state == journal.Begun:
+	case state == journal.Begun, e.journal.Forgot(time.Now().Add(-journal.Keep)):
 		return unknownOutcome()
 	default:
 		return refusal
@@ -137,7 +137,7 @@ func (e *executor) run(cmd metal.Command) (metal.CommandResult, bool) {
 		return e.finish(cmd, unknownOutcome()), true
 	case state == journal.Done:
 		return *stored, true
-	case state == journal.Begun && !repeatable(cmd):
+	case state == journal.Begun && !repeatable(cmd), state == journal.Unknown && !repeatable(cmd) && e.journal.Forgot(cmd.IssuedAt):
 		return e.finish(cmd, unknownOutcome()), true
 	default:
 		return e.act(log, cmd)

@@ -3,6 +3,8 @@ package siteagent
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -388,5 +390,40 @@ func TestResultIsKeptWhileTheControlPlaneIsAway(t *testing.T) {
 	}
 	if len(acted) != 0 {
 		t.Error("it was done twice")
+	}
+}
+
+func TestWhatALostJournalMayHaveBegunIsNotDoneAgain(t *testing.T) {
+	for _, lose := range []func(path string) error{
+		os.Remove,
+		func(path string) error { return os.Truncate(path, 0) },
+		func(path string) error { return os.WriteFile(path, []byte("\x00\xffnot a journal"), 0o600) },
+	} {
+		r := newRig(t)
+		var acts atomic.Int32
+		r.drivers.execute = func(context.Context, metal.Request, drivers.Credentials) metal.CommandResult {
+			acts.Add(1)
+			return powerOn()
+		}
+		once, twice := command(), command()
+		twice.Kind, twice.Request.Operation = metal.KindQuery, metal.PowerGet
+		r.do(once)
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := lose(filepath.Join(r.dir, "journal.jsonl")); err != nil {
+			t.Fatal(err)
+		}
+		r.start(time.Minute)
+		if result := r.do(once); result.ErrorCode != metal.CodeOutcomeUnknown || acts.Load() != 1 {
+			t.Errorf("a power command that was begun before: %+v, done %d times", result, acts.Load())
+		}
+		if result := r.do(twice); !result.OK {
+			t.Errorf("a command that may be repeated: %+v", result)
+		}
+		once.ID, once.IssuedAt = "issued-later", time.Now().Add(time.Hour)
+		if result := r.do(once); !result.OK {
+			t.Errorf("a power command issued later: %+v", result)
+		}
 	}
 }

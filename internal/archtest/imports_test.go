@@ -19,7 +19,8 @@ const module = "ferrule"
 
 // mayImport says, for each folder at the top and a few below, which others of
 // ours its code may import, by their folder at the top. "leaf" stands for metal,
-// hardware, config and failpoint, which anything may import; tests may import more.
+// hardware, config, failpoint and durable, which anything may import; tests may
+// import more.
 var mayImport = []struct {
 	folder, imports, because string
 }{
@@ -27,6 +28,7 @@ var mayImport = []struct {
 	{"hardware", "metal", "the catalogue is pure: it describes hardware and reaches none"},
 	{"config", "", "a leaf like metal, so that anything may be configured"},
 	{"failpoint", "", "a leaf, so that any step may be a place to be killed at"},
+	{"durable", "", "a leaf, so that every file is written in one way"},
 	{"openapi", "leaf", "the description of the API knows no implementation"},
 	{"migrations", "leaf", "SQL outlives the code that uses it"},
 	{"store", "leaf openapi migrations", "persistence knows neither the wire nor who drives it"},
@@ -44,7 +46,7 @@ var mayImport = []struct {
 	{"cmd", "leaf api conductor siteagent lab link trust drivers store openapi migrations ui", "the only place that wires packages together"},
 }
 
-var leaves = []string{"metal", "hardware", "config", "failpoint"}
+var leaves = []string{"metal", "hardware", "config", "failpoint", "durable"}
 
 // onlyIn says which folders alone may import an outside package.
 var onlyIn = []struct {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ferrule/durable"
 	"ferrule/trust"
 )
 
@@ -83,7 +84,7 @@ func (id *Identity) save() error {
 	if err != nil {
 		return err
 	}
-	if err := writePrivate(filepath.Join(id.dir, identityFile), text); err != nil {
+	if err := durable.Write(filepath.Join(id.dir, identityFile), text); err != nil {
 		return fmt.Errorf("save the agent's identity: %w", err)
 	}
 	return nil
@@ -107,30 +108,5 @@ func joiningKey(dir string) (keyPEM, requestPEM []byte, err error) {
 	if requestPEM, err = trust.NewAgentRequest(keyPEM); err != nil {
 		return nil, nil, err
 	}
-	return keyPEM, requestPEM, writePrivate(path, keyPEM)
-}
-
-// writePrivate replaces the file at path whole, readable by its owner alone,
-// and returns when it is on the disk.
-func writePrivate(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	folder, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return keyPEM, requestPEM, durable.Write(path, keyPEM)
 }

@@ -2,11 +2,14 @@ package journal
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"ferrule/durable"
 )
 
 // compactFrom is how many lines a file has at least before it is rewritten. It
@@ -25,7 +28,7 @@ func (j *Journal) compact() error {
 	}
 	j.roomy = max(compactFrom, 2*len(kept))
 	if len(kept) == j.lines {
-		return syncFolder(j.path) // for a file that is new
+		return durable.SyncFolder(filepath.Dir(j.path)) // for a file that is new
 	}
 	fresh, entries, size, err := j.copyTo(j.path+".new", kept)
 	if err != nil {
@@ -48,7 +51,7 @@ func (j *Journal) copyTo(path string, kept map[string]entry) (*os.File, map[stri
 	}
 	entries, size, err := j.copyRecords(file, kept)
 	if err == nil {
-		err = replaceFile(file, path, j.path)
+		err = durable.Replace(file, j.path)
 	}
 	if err != nil {
 		return nil, nil, 0, errors.Join(err, file.Close(), os.Remove(path))
@@ -64,7 +67,14 @@ func (j *Journal) copyRecords(to *os.File, kept map[string]entry) (map[string]en
 	slices.SortFunc(ids, func(a, b string) int { return int(kept[a].offset - kept[b].offset) })
 	entries := make(map[string]entry, len(kept))
 	out := bufio.NewWriter(to)
-	var size int64
+	head, err := json.Marshal(j.heading)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := out.Write(append(head, '\n')); err != nil {
+		return nil, 0, err
+	}
+	size := int64(len(head) + 1)
 	for _, id := range ids {
 		e := kept[id]
 		line, err := j.lastRecord(e)
@@ -79,24 +89,4 @@ func (j *Journal) copyRecords(to *os.File, kept map[string]entry) (map[string]en
 		size += e.length
 	}
 	return entries, size, out.Flush()
-}
-
-// replaceFile makes the new file durable before and after it takes the name.
-func replaceFile(file *os.File, from, to string) error {
-	if err := file.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return syncFolder(to)
-}
-
-// syncFolder makes the name of the file at path durable.
-func syncFolder(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -2,8 +2,8 @@
 // ended, across crashes: it is what makes a command that the wire may deliver
 // many times act at most once. It knows nothing of the link or of drivers.
 //
-// The file holds one JSON record a line and is only appended to, until it is
-// rewritten without what is too old to come again. Records hold results and
+// The file holds a heading and then one JSON record a line. It is only appended
+// to, until it is rewritten without what is too old to come again. Records hold results and
 // never secrets: a command carries refs only.
 package journal
 
@@ -14,12 +14,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"ferrule/durable"
 	"ferrule/metal"
 )
 
@@ -34,8 +37,9 @@ const (
 )
 
 // Keep is how long an entry outlives its command's expiry: the control plane
-// stops sending a command when it expires, so a day is generous.
-const Keep = 24 * time.Hour
+// stops sending a command when it expires. The rest is for a clock that is set
+// back: commands that had expired are then in time again, and must be known.
+const Keep = 48 * time.Hour
 
 // fileName is the journal's file in the agent's data folder.
 const fileName = "journal.jsonl"
@@ -61,6 +65,8 @@ type Journal struct {
 	path string
 	now  func() time.Time
 
+	heading heading // of the file
+
 	mu      sync.Mutex // guards file, size, lines and entries
 	file    *os.File
 	size    int64
@@ -73,12 +79,59 @@ type Journal struct {
 	synced   int64
 }
 
-// Open reads the journal in dir, or starts one. A last line that was cut short
-// by a crash is dropped; damage anywhere else is an error, because forgetting
-// what was begun could do it twice.
-func Open(dir string, now func() time.Time) (*Journal, error) {
-	path := filepath.Join(dir, fileName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+// Options say which journal to open.
+type Options struct {
+	Dir string
+	// Ran says that an agent has worked in this folder before, so that a journal
+	// that is not there has been lost.
+	Ran bool
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Open reads the journal in a folder, or starts one. A last line that was cut
+// short by a crash is dropped. A journal that is lost, empty or damaged
+// otherwise is replaced by one that knows what it has forgotten.
+func Open(o Options) (*Journal, error) {
+	path := filepath.Join(o.Dir, fileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if !o.Ran {
+			return start(path, heading{Journal: version}, o.Now)
+		}
+		return o.startAfterLoss(path, err)
+	}
+	j, err := open(path, o.Now)
+	if errors.Is(err, errDamaged) {
+		aside, asideErr := durable.SetAside(path)
+		if asideErr != nil {
+			return nil, asideErr
+		}
+		return o.startAfterLoss(path, fmt.Errorf("%w; it is kept as %s", err, aside))
+	}
+	return j, err
+}
+
+// startAfterLoss starts a journal in the place of one that cannot be read.
+func (o Options) startAfterLoss(path string, cause error) (*Journal, error) {
+	o.Log.Error("the agent's journal was lost: commands that may have been begun before are answered as of unknown outcome",
+		"file", path, "error", cause)
+	until := o.Now().UTC().Add(issueSkew)
+	return start(path, heading{Journal: version, ForgotBefore: &until}, o.Now)
+}
+
+func start(path string, h heading, now func() time.Time) (*Journal, error) {
+	line, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("start journal: %w", err)
+	}
+	if err := durable.Write(path, append(line, '\n')); err != nil {
+		return nil, fmt.Errorf("start journal: %w", err)
+	}
+	return open(path, now)
+}
+
+func open(path string, now func() time.Time) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -95,6 +148,9 @@ func Open(dir string, now func() time.Time) (*Journal, error) {
 // load reads the whole file and cuts off a torn last line.
 func (j *Journal) load() error {
 	reader := bufio.NewReader(j.file)
+	if err := j.readHeading(reader); err != nil {
+		return err
+	}
 	for {
 		line, err := reader.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -105,7 +161,7 @@ func (j *Journal) load() error {
 		}
 		rec, err := parse(line)
 		if err != nil {
-			return fmt.Errorf("journal %s is damaged at byte %d: %w", j.path, j.size, err)
+			return fmt.Errorf("%w at byte %d: %w", errDamaged, j.size, err)
 		}
 		j.remember(rec, j.size, int64(len(line)))
 		j.size += int64(len(line))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,9 +23,9 @@ func (c *clock) now() time.Time { return c.at }
 
 func newClock() *clock { return &clock{at: time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)} }
 
-func open(t *testing.T, dir string, c *clock) *Journal {
+func opened(t *testing.T, dir string, c *clock) *Journal {
 	t.Helper()
-	j, err := Open(dir, c.now)
+	j, err := Open(Options{Dir: dir, Now: c.now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func result(id string) metal.CommandResult {
 func TestStatesSurviveReopening(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
 	expires := c.at.Add(time.Minute)
-	j := open(t, dir, c)
+	j := opened(t, dir, c)
 	if err := j.Begin("a", expires, true); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestStatesSurviveReopening(t *testing.T) {
 		t.Fatal(err)
 	}
 	// No Close: the process was killed.
-	again := open(t, dir, c)
+	again := opened(t, dir, c)
 	want := result("a")
 	if state, got, err := again.Lookup("a"); err != nil || state != Done || !cmp.Equal(got, &want) {
 		t.Errorf("a: %v %v %v", state, cmp.Diff(&want, got), err)
@@ -69,7 +70,7 @@ func TestStatesSurviveReopening(t *testing.T) {
 func TestTornTailIsDroppedAtEveryLength(t *testing.T) {
 	c := newClock()
 	source := t.TempDir()
-	j := open(t, source, c)
+	j := opened(t, source, c)
 	if err := j.Begin("a", c.at.Add(time.Hour), true); err != nil {
 		t.Fatal(err)
 	}
@@ -89,43 +90,84 @@ func TestTornTailIsDroppedAtEveryLength(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, fileName), both[:cut], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		torn := open(t, dir, c)
+		torn := opened(t, dir, c)
 		if state, _, err := torn.Lookup("a"); err != nil || state != Begun {
 			t.Fatalf("cut at %d: %v %v", cut, state, err)
 		}
 		if err := torn.Finish(result("a"), c.at.Add(time.Hour), true); err != nil {
 			t.Fatal(err)
 		}
-		if state, _, err := open(t, dir, c).Lookup("a"); err != nil || state != Done {
+		if state, _, err := opened(t, dir, c).Lookup("a"); err != nil || state != Done {
 			t.Fatalf("cut at %d, finished: %v %v", cut, state, err)
 		}
 	}
 }
 
-func TestHoleOfZerosIsSkippedAndDamageIsRefused(t *testing.T) {
+func TestHoleOfZerosIsSkipped(t *testing.T) {
 	c := newClock()
-	line := []byte(`{"id":"a","state":"begun","expiresAt":"2031-05-01T13:00:00Z"}` + "\n")
 	dir := t.TempDir()
-	path := filepath.Join(dir, fileName)
-	if err := os.WriteFile(path, append(bytes.Repeat([]byte{0}, 512), line...), 0o600); err != nil {
+	content := append([]byte(`{"journal":1}`+"\n"), bytes.Repeat([]byte{0}, 512)...)
+	content = append(content, `{"id":"a","state":"begun","expiresAt":"2031-05-01T13:00:00Z"}`+"\n"...)
+	if err := os.WriteFile(filepath.Join(dir, fileName), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if state, _, err := open(t, dir, c).Lookup("a"); err != nil || state != Begun {
+	if state, _, err := opened(t, dir, c).Lookup("a"); err != nil || state != Begun {
 		t.Errorf("after a hole: %v %v", state, err)
 	}
-	for _, bad := range []string{"not json\n", `{"id":"","state":"begun"}` + "\n", `{"id":"x","state":"done"}` + "\n", "\n"} {
-		if err := os.WriteFile(path, append([]byte(bad), line...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(dir, c.now); err == nil {
-			t.Errorf("%q: a damaged journal was opened", bad)
-		}
+}
+
+// A journal that is lost in any way is replaced by one that says which commands
+// it cannot know; only a new agent's knows everything from the start.
+func TestALostJournalKnowsWhatItForgot(t *testing.T) {
+	line := `{"id":"a","state":"begun","expiresAt":"2031-05-01T13:00:00Z"}` + "\n"
+	heading := `{"journal":1}` + "\n"
+	for name, lost := range map[string]struct {
+		content string
+		ran     bool
+	}{
+		"missing": {"", true}, "empty": {"", false}, "without heading": {line, false}, "heading torn": {`{"journal":1}`, false},
+		"no json": {heading + "not json\n" + line, false}, "no id": {heading + `{"id":"","state":"begun"}` + "\n" + line, false},
+		"no result": {heading + `{"id":"x","state":"done"}` + "\n" + line, false}, "blank line": {heading + "\n" + line, false},
+		"garbage": {"\x7fELF\x00\x01\n\xff", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, dir := newClock(), t.TempDir()
+			path := filepath.Join(dir, fileName)
+			if name != "missing" {
+				if err := os.WriteFile(path, []byte(lost.content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := Options{Dir: dir, Ran: lost.ran, Now: c.now, Log: slog.New(slog.DiscardHandler)}
+			for range 2 { // it knows it still after the next start
+				j, err := Open(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !j.Forgot(c.at) || j.Forgot(c.at.Add(issueSkew)) {
+					t.Errorf("forgot what was issued now: %v, later: %v", j.Forgot(c.at), j.Forgot(c.at.Add(issueSkew)))
+				}
+				if err := j.Begin("b", c.at.Add(time.Minute), true); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			kept, err := os.ReadFile(path + ".damaged")
+			if name != "missing" && string(kept) != lost.content {
+				t.Errorf("of the lost journal is kept %q, %v", kept, err)
+			}
+		})
+	}
+	if opened(t, t.TempDir(), newClock()).Forgot(newClock().at) {
+		t.Error("a new agent's journal says that it forgot something")
 	}
 }
 
 func TestCompactionKeepsWhatMayComeAgain(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
-	j := open(t, dir, c)
+	j := opened(t, dir, c)
 	for i := range 100 {
 		id := fmt.Sprintf("old-%d", i)
 		if err := j.Begin(id, c.at, false); err != nil {
@@ -143,7 +185,7 @@ func TestCompactionKeepsWhatMayComeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.at = c.at.Add(Keep + time.Second)
-	again := open(t, dir, c)
+	again := opened(t, dir, c)
 	if state, got, err := again.Lookup("young"); err != nil || state != Done || got.CommandID != "young" {
 		t.Errorf("young: %v %v %v", state, got, err)
 	}
@@ -154,8 +196,8 @@ func TestCompactionKeepsWhatMayComeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := bytes.Count(data, []byte{'\n'}); lines != 1 {
-		t.Errorf("%d lines are left", lines)
+	if lines := bytes.Count(data, []byte{'\n'}); lines != 2 {
+		t.Errorf("%d lines are left, want the heading and one record", lines)
 	}
 	if _, err := os.Stat(filepath.Join(dir, fileName+".new")); !os.IsNotExist(err) {
 		t.Errorf("temporary file is left: %v", err)
@@ -164,7 +206,7 @@ func TestCompactionKeepsWhatMayComeAgain(t *testing.T) {
 
 func TestJournalOfALongLifeStaysSmall(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
-	j := open(t, dir, c)
+	j := opened(t, dir, c)
 	for i := range 4 * compactFrom {
 		id := fmt.Sprint(i)
 		if err := j.Begin(id, c.at, false); err != nil {
@@ -186,7 +228,7 @@ func TestJournalOfALongLifeStaysSmall(t *testing.T) {
 
 func TestManyWritersShareTheFileWhileItIsCompacted(t *testing.T) {
 	dir, c := t.TempDir(), newClock()
-	j := open(t, dir, c)
+	j := opened(t, dir, c)
 	stale, live := c.at.Add(-2*Keep), c.at.Add(time.Hour)
 	var wg sync.WaitGroup
 	for w := range 8 {
@@ -207,7 +249,7 @@ func TestManyWritersShareTheFileWhileItIsCompacted(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	again := open(t, dir, c)
+	again := opened(t, dir, c)
 	for w := range 8 {
 		id := fmt.Sprintf("live-%d", w)
 		if state, got, err := again.Lookup(id); err != nil || state != Done || got.CommandID != id {

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"ferrule/durable"
 	"ferrule/metal"
 	"ferrule/siteagent/refusal"
 )
@@ -35,12 +36,14 @@ type cache struct {
 
 	mu    sync.Mutex
 	locks map[string]*sync.Mutex // by key: one download of an image at a time
+	whole map[string]bool        // by path: images whose content this process has checked
 }
 
 // about is what is kept beside an image.
 type about struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"lastModified,omitempty"`
+	SHA256       string `json:"sha256"` // of the image
 }
 
 // fetch is the path of a local copy of the image at address. The file must not
@@ -148,30 +151,72 @@ func (c *cache) stale(ctx context.Context, have bool, u *url.URL, cause string) 
 	return nil
 }
 
+// known tells of the copy at path, if it is whole: one that was damaged on the
+// disk is fetched again.
 func (c *cache) known(path string) (about, bool) {
 	var a about
-	if _, err := os.Stat(path); err != nil {
-		return a, false
-	}
 	data, err := os.ReadFile(path + aboutSuffix)
-	if err != nil || json.Unmarshal(data, &a) != nil {
+	if err != nil || json.Unmarshal(data, &a) != nil || !c.isWhole(path, a.SHA256) {
 		return about{}, false
 	}
 	return a, true
 }
 
+// isWhole compares an image with its checksum, once in a process.
+func (c *cache) isWhole(path, sum string) bool {
+	c.mu.Lock()
+	checked := c.whole[path]
+	c.mu.Unlock()
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if checked {
+		return true
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil || hex.EncodeToString(hash.Sum(nil)) != sum {
+		return false
+	}
+	c.markWhole(path)
+	return true
+}
+
+func (c *cache) markWhole(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.whole[path] = true
+}
+
 const aboutSuffix = ".about"
+
+// halfPrefix begins the name of an image that is being fetched.
+const halfPrefix = "fetch-"
+
+// removeHalves removes the fetches that a crash cut short.
+func (c *cache) removeHalves() error {
+	halves, err := filepath.Glob(filepath.Join(c.dir, halfPrefix+"*"))
+	for _, path := range halves {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return fmt.Errorf("clear image cache: %w", err)
+	}
+	return nil
+}
 
 // store writes the answer's body to path, whole or not at all.
 func (c *cache) store(resp *http.Response, u *url.URL, path string) error {
 	if resp.ContentLength > c.maxImage {
 		return c.tooLarge(u)
 	}
-	file, err := os.CreateTemp(c.dir, "fetch-")
+	file, err := os.CreateTemp(c.dir, halfPrefix)
 	if err != nil {
 		return fmt.Errorf("make file for image: %w", err)
 	}
-	n, err := io.Copy(file, io.LimitReader(resp.Body, c.maxImage+1))
+	hash := sha256.New()
+	n, err := io.Copy(io.MultiWriter(file, hash), io.LimitReader(resp.Body, c.maxImage+1))
 	switch {
 	case err != nil:
 		err = refusal.New(metal.CodeUnreachable, "the image %s broke off after %d bytes: %s", shown(u), n, withoutURL(err))
@@ -182,30 +227,34 @@ func (c *cache) store(resp *http.Response, u *url.URL, path string) error {
 		// with this mode in boot media.
 		err = file.Chmod(0o644)
 	}
+	if err == nil {
+		err = file.Sync()
+	}
 	if err = errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
 	// Forget what is known before the new image takes the place of the old.
-	if err := os.Remove(path + aboutSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.Remove(path + aboutSuffix); err != nil {
 		return fmt.Errorf("replace image: %w", err)
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := durable.Rename(file.Name(), path); err != nil {
 		return fmt.Errorf("keep image: %w", err)
 	}
-	return c.note(resp, path)
+	c.markWhole(path)
+	return c.note(resp, path, hex.EncodeToString(hash.Sum(nil)))
 }
 
 func (c *cache) tooLarge(u *url.URL) error {
 	return refusal.New(metal.CodeInvalidArgs, "the image %s is larger than the %d bytes that this agent fetches", shown(u), c.maxImage)
 }
 
-func (c *cache) note(resp *http.Response, path string) error {
-	a := about{ETag: resp.Header.Get("ETag"), LastModified: resp.Header.Get("Last-Modified")}
+func (c *cache) note(resp *http.Response, path, sum string) error {
+	a := about{ETag: resp.Header.Get("ETag"), LastModified: resp.Header.Get("Last-Modified"), SHA256: sum}
 	data, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("describe image: %w", err)
 	}
-	if err := os.WriteFile(path+aboutSuffix, data, 0o600); err != nil {
+	if err := durable.Write(path+aboutSuffix, data); err != nil {
 		return fmt.Errorf("describe image: %w", err)
 	}
 	return nil
@@ -225,7 +274,7 @@ func (c *cache) prune(keep string) error {
 	var oldest []fs.FileInfo
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || strings.HasSuffix(e.Name(), aboutSuffix) || strings.HasPrefix(e.Name(), "fetch-") {
+		if err != nil || strings.HasSuffix(e.Name(), aboutSuffix) || strings.HasPrefix(e.Name(), halfPrefix) {
 			continue
 		}
 		total += info.Size()

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"ferrule/durable"
 	"ferrule/metal"
 	"ferrule/siteagent/iso"
 	"ferrule/siteagent/refusal"
@@ -70,6 +71,7 @@ func Open(o Options) (*Shelf, error) {
 		cache: &cache{
 			dir: filepath.Join(o.Dir, "images"), roots: o.ImageDirs, client: o.ImageClient,
 			maxImage: o.MaxImage, maxTotal: o.MaxCache, log: o.Log, locks: map[string]*sync.Mutex{},
+			whole: map[string]bool{},
 		},
 	}
 	if err := os.RemoveAll(s.workDir()); err != nil {
@@ -79,6 +81,14 @@ func Open(o Options) (*Shelf, error) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make media folder: %w", err)
 		}
+	}
+	for _, dir := range []string{s.dir, s.cache.dir} {
+		if err := durable.RemoveLeftovers(dir); err != nil {
+			return nil, fmt.Errorf("clear media folder: %w", err)
+		}
+	}
+	if err := s.cache.removeHalves(); err != nil {
+		return nil, err
 	}
 	if err := s.load(); err != nil {
 		return nil, err
@@ -118,7 +128,10 @@ func (s *Shelf) load() error {
 	}
 	var list []grant
 	if err := json.Unmarshal(data, &list); err != nil {
-		return fmt.Errorf("read media grants in %s: %w", s.grantsFile(), err)
+		// Each medium can be made again; its node asks for it at the next boot.
+		s.log.Warn("the list of published media is damaged, so all media are withdrawn", "file", s.grantsFile(), "error", err)
+		_, err := durable.SetAside(s.grantsFile())
+		return err
 	}
 	for _, g := range list {
 		if g.Name != "" && g.Key != "" && filepath.IsLocal(g.File) {
@@ -139,11 +152,7 @@ func (s *Shelf) save() error {
 	if err != nil {
 		return fmt.Errorf("write media grants: %w", err)
 	}
-	fresh := s.grantsFile() + ".new"
-	if err := os.WriteFile(fresh, data, 0o600); err != nil {
-		return fmt.Errorf("write media grants: %w", err)
-	}
-	if err := os.Rename(fresh, s.grantsFile()); err != nil {
+	if err := durable.Write(s.grantsFile(), data); err != nil {
 		return fmt.Errorf("write media grants: %w", err)
 	}
 	return nil
@@ -190,7 +199,7 @@ func (s *Shelf) Publish(ctx context.Context, args metal.PublishMediaArgs, token,
 	g := grant{Name: args.Name, Key: rand.Text() + rand.Text(), File: filepath.Base(made), ExpiresAt: s.now().Add(s.time)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := os.Rename(made, filepath.Join(s.mediaDir(), g.File)); err != nil {
+	if err := durable.Rename(made, filepath.Join(s.mediaDir(), g.File)); err != nil {
 		return "", fmt.Errorf("publish medium: %w", err)
 	}
 	before, replaced := s.grants[g.Name]
