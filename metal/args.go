@@ -155,6 +155,19 @@ type RamdiskCallResult struct {
 	Commands []RamdiskCommand `json:"commands,omitempty"`
 }
 
+// Find is the command with this id in the list, nil where it is missing.
+func (r RamdiskCallResult) Find(id string) *RamdiskCommand {
+	for i := range r.Commands {
+		if r.Commands[i].ID == id {
+			return &r.Commands[i]
+		}
+	}
+	return nil
+}
+
+// RamdiskRunning is the status of a command that has not ended.
+const RamdiskRunning = "RUNNING"
+
 // RamdiskCommand is one entry of the ramdisk's command list.
 type RamdiskCommand struct {
 	ID     string         `json:"id"`

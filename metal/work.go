@@ -35,13 +35,12 @@ type InboxKind string
 
 // The sorts of inbox entries.
 const (
-	InboxVerb        InboxKind = "verb"        // an operation was opened, or abort/unhold was asked for
-	InboxHeartbeat   InboxKind = "heartbeat"   // the ramdisk called
-	InboxInspection  InboxKind = "inspection"  // the ramdisk sent its inventory
-	InboxResult      InboxKind = "result"      // a command ended
-	InboxTimer       InboxKind = "timer"       // a deadline passed
-	InboxPower       InboxKind = "power"       // the power watch saw another state
-	InboxMaintenance InboxKind = "maintenance" // maintenance was left
+	InboxVerb       InboxKind = "verb"       // an operation was opened, or abort/unhold was asked for
+	InboxHeartbeat  InboxKind = "heartbeat"  // the ramdisk called
+	InboxInspection InboxKind = "inspection" // the ramdisk sent its inventory
+	InboxResult     InboxKind = "result"     // a command ended
+	InboxTimer      InboxKind = "timer"      // a deadline passed
+	InboxPower      InboxKind = "power"      // the power watch saw another state
 )
 
 // InboxEntry is one event in a node's inbox. Each is handled exactly once, in

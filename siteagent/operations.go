@@ -175,6 +175,10 @@ func (e *executor) retract(ctx context.Context, cmd metal.Command) error {
 	return e.media.Retract(ctx, args.Name)
 }
 
+// answerMargin is how long before its command expires a call of the ramdisk ends,
+// so that the answer reaches the control plane while it is still awaited.
+const answerMargin = 30 * time.Second
+
 func (e *executor) callRamdisk(ctx context.Context, cmd metal.Command, s secrets) (any, error) {
 	var args metal.RamdiskCallArgs
 	if err := decode(cmd, &args); err != nil {
@@ -182,7 +186,7 @@ func (e *executor) callRamdisk(ctx context.Context, cmd metal.Command, s secrets
 	}
 	call := ramdisk.Call{
 		AgentURL: args.AgentURL, VerifyCA: args.VerifyCA, Token: string(s[args.TokenRef]),
-		Command: args.Command, Params: args.Params, Wait: args.Wait,
+		Command: args.Command, Params: args.Params, Wait: args.Wait, Until: cmd.ExpiresAt.Add(-answerMargin),
 	}
 	for path, ref := range args.SecretParams {
 		call.Secrets = append(call.Secrets, string(s[ref]))

@@ -150,13 +150,7 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 	if err := u.tx.UpdateNode(ctx, n); err != nil {
 		return err
 	}
-	if err := secrets.write(ctx, u.tx); err != nil {
-		return err
-	}
-	if u.before.Maintenance && !n.Maintenance {
-		return u.tx.Post(ctx, n.UUID, metal.InboxMaintenance, metal.EmptyObject)
-	}
-	return nil
+	return secrets.write(ctx, u.tx)
 }
 
 // checkState refuses a change while the node moves from one state to another.

@@ -352,15 +352,8 @@ func (s *Service) maintain(c *call, change func(n *metal.Node)) error {
 		return err
 	}
 	err = s.changeNode(c.Request().Context(), n.UUID, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
-		was := n.Maintenance
 		change(n)
-		if err := tx.UpdateNode(ctx, n); err != nil {
-			return err
-		}
-		if was && !n.Maintenance {
-			return tx.Post(ctx, n.UUID, metal.InboxMaintenance, metal.EmptyObject)
-		}
-		return nil
+		return tx.UpdateNode(ctx, n)
 	})
 	if err != nil {
 		return err

@@ -129,7 +129,7 @@ func polled(r *run, t task, res metal.CommandResult) (verdict, error) {
 	}
 	r.plan.Unsure = false
 	switch last.Status {
-	case "RUNNING":
+	case metal.RamdiskRunning:
 		return awaitStep(r, t)
 	case "SUCCEEDED":
 		if err := r.stepSucceeded(last); err != nil {
@@ -224,12 +224,14 @@ func called(r *run, t task, res metal.CommandResult) (verdict, error) {
 	switch {
 	case res.ErrorCode == metal.CodeOutcomeUnknown && callOf(t).Command != powerOffCall:
 		return again(r, t, res)
-	case t.BestEffort:
+	case t.BestEffort && (!isRunning(c.Command) || callOf(t).Command == powerOffCall):
 		return done, nil
 	case err != nil:
 		return stay, err
 	case c.Busy:
 		return afterHeartbeat(r, t)
+	case isRunning(c.Command):
+		return r.awaitCommand(t, *c.Command)
 	}
 	if c.Command != nil && c.Command.Status == "FAILED" {
 		return stay, fmt.Errorf("%v", errorText(*c.Command))

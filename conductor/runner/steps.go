@@ -153,6 +153,9 @@ func stepsCame(r *run, t task, res metal.CommandResult) (verdict, error) {
 	if c.Busy || c.Command == nil {
 		return afterHeartbeat(r, t)
 	}
+	if isRunning(c.Command) {
+		return r.awaitCommand(t, *c.Command)
+	}
 	kind := kindName(t.Args)
 	steps, err := flatten(c.Command.Result[kind+"_steps"])
 	if err != nil {

@@ -379,3 +379,76 @@ func TestAFailureIsToldOfTheStateInWhichItHappened(t *testing.T) {
 		t.Errorf("%+v", told)
 	}
 }
+
+// A command of the ramdisk that outlasts the agent's wait is neither done nor
+// failed: its state in the ramdisk's list decides, and the verb's timeout.
+func TestACommandThatStillRunsIsWaitedFor(t *testing.T) {
+	const id = "sync-1"
+	run := func(t *testing.T) (s *sim, state *string) {
+		state = new(string)
+		*state = metal.RamdiskRunning
+		s = inState(t, redfishNode(), metal.Available)
+		withImage(&s.world.Node)
+		s.answer = func(o runner.Order) metal.CommandResult {
+			var a metal.RamdiskCallArgs
+			if o.Request.Operation == metal.RamdiskCall {
+				decode(t, o.Request.ArgsJSON, &a)
+			}
+			sync := metal.RamdiskCommand{ID: id, Name: "sync", Status: *state, Error: map[string]any{"message": "no space"}}
+			switch {
+			case a.Command == "standby.sync":
+				return ok(metal.RamdiskCallResult{Command: &sync})
+			case o.Request.Operation == metal.RamdiskCall && a.Command == "" && s.sentCommand("standby.sync"):
+				return ok(metal.RamdiskCallResult{Commands: []metal.RamdiskCommand{sync}})
+			}
+			return s.obey(o)
+		}
+		s.verb(metal.VerbActive, "")
+		for range 30 {
+			if s.sentCommand("standby.sync") {
+				break
+			}
+			s.beat()
+		}
+		s.must(metal.DeployWait)
+		s.beat()
+		s.must(metal.DeployWait)
+		return s, state
+	}
+	t.Run("until it succeeds", func(t *testing.T) {
+		s, state := run(t)
+		*state = "SUCCEEDED"
+		s.beatUntil(metal.Active)
+	})
+	t.Run("until it fails", func(t *testing.T) {
+		s, state := run(t)
+		*state = "FAILED"
+		s.beat()
+		s.must(metal.DeployFailed)
+		if !strings.Contains(text(s.world.Node.LastError), "no space") {
+			t.Errorf("last_error %s", text(s.world.Node.LastError))
+		}
+	})
+	t.Run("until the verb's timeout, whatever the ramdisk calls", func(t *testing.T) {
+		s, _ := run(t)
+		for range 6 {
+			s.world.Now = s.world.Now.Add(10 * time.Minute)
+			s.beat()
+		}
+		due := metal.TimerPayload{OperationID: s.world.Operations[0].ID, Deadline: s.world.Now}
+		s.post(metal.InboxTimer, due)
+		s.run()
+		s.must(metal.DeployFailed)
+	})
+}
+
+// sentCommand reports whether the ramdisk was sent the command.
+func (s *sim) sentCommand(name string) bool {
+	return slices.ContainsFunc(s.sent, func(o runner.Order) bool {
+		var a metal.RamdiskCallArgs
+		if o.Request.Operation == metal.RamdiskCall {
+			decode(s.t, o.Request.ArgsJSON, &a)
+		}
+		return a.Command == name
+	})
+}

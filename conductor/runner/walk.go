@@ -21,6 +21,8 @@ var stepActions = map[string]action{
 	"agent-step":    {start: sendStep, result: stepSent, judges: true},
 	"agent-poll":    {start: awaitStep, signal: pollStep, result: polled, judges: true},
 	"ramdisk":       {start: callRamdisk, result: called, judges: true},
+
+	"ramdisk-running": {start: awaitRunning, signal: pollStep, result: runningSeen, judges: true},
 }
 
 // The walk along the list of steps: one at a time, the cursor in the plan.

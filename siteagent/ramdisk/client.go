@@ -7,6 +7,7 @@ package ramdisk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -35,6 +36,9 @@ const (
 type Client struct {
 	// RetryDelay is the pause after a connection error; 0 means a second.
 	RetryDelay time.Duration
+	// PollInterval is the pause between two looks at a command that runs; 0
+	// means two seconds.
+	PollInterval time.Duration
 	// MinTLS is the lowest TLS version to accept; 0 means 1.3.
 	MinTLS uint16
 }
@@ -46,8 +50,9 @@ type Call struct {
 	Token    string
 	Command  string // "extension.command"; "" lists the commands
 	Params   map[string]any
-	Wait     bool
-	Secrets  []string // values that must not come back in an answer
+	Wait     bool      // for the command's end
+	Until    time.Time // how long to wait for it; zero: as long as the context lasts
+	Secrets  []string  // values that must not come back in an answer
 }
 
 // Do carries out one call.
@@ -62,6 +67,9 @@ func (c *Client) Do(ctx context.Context, call Call) (metal.RamdiskCallResult, er
 		result, err = session.listPatiently(ctx)
 	} else {
 		result, err = session.runPatiently(ctx)
+		if err == nil && call.Wait {
+			result, err = session.awaitEnd(ctx, result)
+		}
 	}
 	if err != nil {
 		return metal.RamdiskCallResult{}, err
@@ -76,6 +84,7 @@ type session struct {
 	http     http.Client
 	endpoint string // …/v1/commands/, for errors too: it has no query
 	delay    time.Duration
+	poll     time.Duration
 }
 
 func (c *Client) open(call Call) (*session, error) {
@@ -87,12 +96,9 @@ func (c *Client) open(call Call) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	delay := c.RetryDelay
-	if delay == 0 {
-		delay = time.Second
-	}
 	return &session{
-		Call: call, endpoint: endpoint, delay: delay,
+		Call: call, endpoint: endpoint,
+		delay: cmp.Or(c.RetryDelay, time.Second), poll: cmp.Or(c.PollInterval, 2*time.Second),
 		http: http.Client{
 			Transport: transport, Timeout: requestTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -135,7 +141,7 @@ func (s *session) runPatiently(ctx context.Context) (metal.RamdiskCallResult, er
 	var failure error
 	for attempt := range attempts {
 		if attempt > 0 {
-			if err := s.pause(ctx); err != nil {
+			if err := pause(ctx, s.delay); err != nil {
 				return metal.RamdiskCallResult{}, s.lost(err, maybeSent)
 			}
 		}
@@ -172,15 +178,13 @@ func (s *session) findSent(ctx context.Context) (metal.RamdiskCallResult, bool, 
 	switch {
 	case last.Name != s.commandName():
 		return metal.RamdiskCallResult{}, false, nil
-	case last.Status == statusRunning:
+	case last.Status == metal.RamdiskRunning:
 		return metal.RamdiskCallResult{Command: &last}, true, nil
 	default:
 		return metal.RamdiskCallResult{}, false, refusal.New(metal.CodeOutcomeUnknown,
 			"the connection to the ramdisk at %s broke while %s was sent, and a command of that name has ended since; look at its result", s.endpoint, s.Command)
 	}
 }
-
-const statusRunning = "RUNNING"
 
 // commandName is the command as the ramdisk lists it: without its extension.
 func (s *session) commandName() string {
@@ -195,7 +199,7 @@ func (s *session) listPatiently(ctx context.Context) (metal.RamdiskCallResult, e
 	var failure error
 	for attempt := range attempts {
 		if attempt > 0 {
-			if err := s.pause(ctx); err != nil {
+			if err := pause(ctx, s.delay); err != nil {
 				return metal.RamdiskCallResult{}, s.lost(err, false)
 			}
 		}
@@ -220,8 +224,8 @@ func (s *session) lost(cause error, maybeSent bool) error {
 	return refusal.New(metal.CodeUnreachable, "the ramdisk at %s cannot be reached: %s; check that this agent can reach the provisioning network", s.endpoint, describe(cause))
 }
 
-func (s *session) pause(ctx context.Context) error {
-	timer := time.NewTimer(s.delay)
+func pause(ctx context.Context, length time.Duration) error {
+	timer := time.NewTimer(length)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

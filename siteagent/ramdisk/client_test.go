@@ -34,6 +34,7 @@ type machine struct {
 
 	onPost func(w http.ResponseWriter, attempt int)
 	list   []metal.RamdiskCommand
+	onList func(n int) []metal.RamdiskCommand // the n-th list; nil: list
 }
 
 func boot(t *testing.T) *machine {
@@ -57,6 +58,9 @@ func (m *machine) serve(w http.ResponseWriter, r *http.Request) {
 	defer m.mu.Unlock()
 	if r.Method == http.MethodGet {
 		m.lists++
+		if m.onList != nil {
+			m.list = m.onList(m.lists)
+		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"commands": m.list})
 		return
 	}
@@ -78,7 +82,7 @@ func (m *machine) call(command string) Call {
 }
 
 func (m *machine) do(call Call) (metal.RamdiskCallResult, error) {
-	client := Client{RetryDelay: time.Millisecond}
+	client := Client{RetryDelay: time.Millisecond, PollInterval: time.Millisecond}
 	return client.Do(context.Background(), call)
 }
 
@@ -308,4 +312,50 @@ func FuzzAnswer(f *testing.F) {
 			maskCommand(&command, []string{s.Token})
 		}
 	})
+}
+
+// The state of a command that is waited for decides, however often it must be
+// asked for.
+func TestACommandThatRunsIsNoResult(t *testing.T) {
+	const running = `{"id": "7", "command_name": "sync", "command_status": "RUNNING"}`
+	lists := func(m *machine, statuses ...string) {
+		m.onList = func(n int) []metal.RamdiskCommand {
+			status := statuses[min(n, len(statuses))-1]
+			if status == "" {
+				return nil
+			}
+			return []metal.RamdiskCommand{{ID: "7", Name: "sync", Status: status}}
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		post    func(http.ResponseWriter, int)
+		lists   []string
+		over    bool // the call's time
+		want    string
+		refused metal.ErrorCode
+	}{
+		{name: "ends well", post: answerJSON(200, running), lists: []string{"RUNNING", "RUNNING", "SUCCEEDED"}, want: "SUCCEEDED"},
+		{name: "fails", post: answerJSON(200, running), lists: []string{"RUNNING", "FAILED"}, want: "FAILED"},
+		{name: "found after a lost answer", post: cut, lists: []string{"RUNNING", "RUNNING", "SUCCEEDED"}, want: "SUCCEEDED"},
+		{name: "is forgotten by a restart", post: answerJSON(200, running), lists: []string{""}, refused: metal.CodeOutcomeUnknown},
+		{name: "outlasts the call", post: answerJSON(200, running), lists: []string{"RUNNING"}, over: true, want: "RUNNING"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := boot(t)
+			m.onPost = c.post
+			lists(m, c.lists...)
+			call := m.call("standby.sync")
+			if call.Wait = true; c.over {
+				call.Until = time.Now()
+			}
+			got, err := m.do(call)
+			if refusal.CodeOf(err, "") != c.refused {
+				t.Fatalf("error %v, want %q", err, c.refused)
+			}
+			if err == nil && (got.Command == nil || got.Command.Status != c.want) {
+				t.Errorf("%+v, want %s", got.Command, c.want)
+			}
+		})
+	}
 }
