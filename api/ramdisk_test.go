@@ -30,6 +30,24 @@ func TestAHeartbeatThatNobodyWaitsForStartsNoJob(t *testing.T) {
 	}
 }
 
+// What a ramdisk says is taken although no column could hold it as it is: a
+// ramdisk that was refused for it would never be heard.
+func TestARamdisksTextIsMadeStorable(t *testing.T) {
+	s := serve(t, "agent.require_tls=false")
+	uuid := s.node(`{"driver": "fake-hardware"}`)
+	s.put(uuid, func(n *metal.Node) { n.ProvisionState = metal.CleanWait })
+	config, _ := s.ask("1.62", http.MethodGet, "/v1/lookup?node_uuid="+uuid, "").want(200).object()["config"].(map[string]any)
+	s.ask("1.72", http.MethodPost, "/v1/heartbeat/"+uuid, fmt.Sprintf(
+		`{"callback_url": "http://127.0.0.2:9999", "agent_version": "11.0", "agent_token": %q, "agent_status": "error", "agent_status_message": "a\u0000b"}`,
+		config["agent_token"])).want(202)
+	if got := s.row(uuid).DriverInternalInfo.Text("agent_status_message"); got != "a\uFFFDb" {
+		t.Errorf("agent_status_message %q", got)
+	}
+	s.put(uuid, func(n *metal.Node) { n.ProvisionState = metal.InspectWait })
+	s.ask("1.84", http.MethodPost, "/v1/continue_inspection?node_uuid="+uuid,
+		`{"inventory": {"interfaces": [{"mac_address": "aa:bb:cc:00:00:04"}], "system_vendor": {"serial_number": "1\u00000"}}}`).want(202)
+}
+
 // A ramdisk is told nothing of why it is refused; the log says it, once.
 func TestARefusedLookupIsInTheLog(t *testing.T) {
 	s := serve(t)

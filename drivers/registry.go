@@ -137,7 +137,7 @@ func (r *Registry) run(ctx context.Context, req metal.Request, creds Credentials
 	if err != nil {
 		return failed(driver.Errorf(metal.CodeBMCError, "the result of %s cannot be written as JSON: %w", req.Operation, err))
 	}
-	return metal.CommandResult{OK: true, ResultJSON: raw}
+	return metal.CommandResult{OK: true, ResultJSON: raw}.Storable()
 }
 
 func (r *Registry) prepare(req metal.Request, creds Credentials) (driver.Handler, driver.Target, error) {

@@ -176,6 +176,28 @@ func TestCertificateIsRenewedWhileConnected(t *testing.T) {
 	}
 }
 
+// An agent is not trusted to send only text that can be stored.
+func TestWhatArrivesIsStorable(t *testing.T) {
+	t.Parallel()
+	p := newPlane(t)
+	c := p.join("edge", client.Options{})
+	sent := p.command(c.Identity().AgentID(), "")
+	check(t, c.SendResult(limit(t), metal.CommandResult{
+		CommandID: sent.ID, ResultJSON: []byte(`{"version":"1\u00000"}`), ErrorCode: metal.CodeBMCError, Message: "a\x00b",
+	}))
+	check(t, c.Observe(limit(t), []link.Observation{{
+		Kind: link.ObservedPower, NodeUUID: "n", ErrorCode: metal.CodeUnreachable, Message: "a\x00b", SeenAt: time.Now().UTC(),
+	}}))
+	p.update(func() {
+		if r := p.results[sent.ID]; string(r.ResultJSON) != "{\"version\":\"1\uFFFD0\"}" || r.Message != "a\uFFFDb" {
+			t.Errorf("stored result is %s %q", r.ResultJSON, r.Message)
+		}
+		if len(p.seen) != 1 || p.seen[0].Message != "a\uFFFDb" {
+			t.Errorf("observed %+v", p.seen)
+		}
+	})
+}
+
 func TestObservationsArrive(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)

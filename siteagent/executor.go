@@ -226,6 +226,7 @@ func (e *executor) finish(cmd metal.Command, result metal.CommandResult) metal.C
 	if len(result.ResultJSON) > maxResult {
 		result = failure(metal.CodeBMCError, fmt.Sprintf("the result of %s has %d bytes, more than the %d that can be sent", cmd.Request.Operation, len(result.ResultJSON), maxResult))
 	}
+	result = result.Storable()
 	result.CommandID, result.FinishedAt = cmd.ID, time.Now().UTC()
 	if cheaplyRepeated(cmd, result) {
 		return result

@@ -266,6 +266,16 @@ func TestResultThatCannotBeSentIsReplaced(t *testing.T) {
 	}
 }
 
+func TestResultsAreStorable(t *testing.T) {
+	r := newRig(t)
+	r.drivers.execute = func(context.Context, metal.Request, drivers.Credentials) metal.CommandResult {
+		return metal.CommandResult{ResultJSON: json.RawMessage(`"1\u00000"`), ErrorCode: metal.CodeBMCError, Message: "a\x00b\xff"}
+	}
+	if result := r.do(command()); string(result.ResultJSON) != "\"1\uFFFD0\"" || result.Message != "a\uFFFDb\uFFFD" {
+		t.Errorf("%s %q", result.ResultJSON, result.Message)
+	}
+}
+
 func TestOperationsThatTheAgentLacksAreRefused(t *testing.T) {
 	r := newRig(t)
 	for kind, op := range map[metal.Kind]metal.Operation{

@@ -20,6 +20,7 @@ type heartbeatCall struct {
 }
 
 func readHeartbeat(c *call) (*heartbeatCall, error) {
+	c.raw = metal.StorableJSON(c.raw)
 	kw, err := c.keywords()
 	if err != nil {
 		return nil, err

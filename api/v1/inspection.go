@@ -18,7 +18,7 @@ import (
 // ContinueInspectionController). Whatever keeps the node from being found gives
 // the same 404.
 func (s *Service) continueInspection(c *call) error {
-	data, err := decodeObject(c.raw)
+	data, err := decodeObject(metal.StorableJSON(c.raw))
 	if err != nil {
 		return err
 	}

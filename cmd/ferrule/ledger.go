@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"ferrule/link"
@@ -218,8 +219,9 @@ func settle(ctx context.Context, tx *store.Tx, command *metal.CommandRecord, res
 	return err
 }
 
-// removalBatch is how many commands are settled at once.
-const removalBatch = 500
+// removalBatch is how many commands are settled at once, and so how many nodes
+// one transaction locks, in the order of their UUIDs.
+const removalBatch = 100
 
 // Remove ends an agent for good. It is no conductor any more, and what it was
 // doing has an unknown outcome: the nodes look at the hardware through another
@@ -252,6 +254,7 @@ func (l ledger) Remove(ctx context.Context, id string) error {
 }
 
 func (l ledger) giveUp(ctx context.Context, tx *store.Tx, pending []metal.CommandRecord) error {
+	slices.SortStableFunc(pending, func(a, b metal.CommandRecord) int { return strings.Compare(a.NodeUUID, b.NodeUUID) })
 	for i := range pending {
 		result := metal.CommandResult{
 			CommandID: pending[i].ID, ErrorCode: metal.CodeOutcomeUnknown, FinishedAt: time.Now().UTC(),
@@ -264,30 +267,50 @@ func (l ledger) giveUp(ctx context.Context, tx *store.Tx, pending []metal.Comman
 	return nil
 }
 
+// observedBatch bounds how many nodes one transaction locks.
+const observedBatch = 100
+
 // Observed implements gateway.Observations. Only what an agent says of nodes
-// of its own site is heard.
+// of its own site is heard. The nodes are locked in the order of their UUIDs, so
+// that no two agents' observations wait for each other. A batch that fails leaves
+// those before it in place: the agent sends all again, and twice means the same.
 func (l ledger) Observed(ctx context.Context, agent trust.AgentName, seen []link.Observation) error {
-	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for _, o := range seen {
-			node, err := tx.NodeByUUID(ctx, o.NodeUUID)
-			switch {
-			case metal.ReasonOf(err) == metal.NotFound:
-				continue
-			case err != nil:
-				return err
-			case node.ConductorGroup != agent.Site || o.Kind != link.ObservedPower:
-				l.log.WarnContext(ctx, "an agent's observation is not heard", "agent", agent.ID, "node", o.NodeUUID, "kind", o.Kind)
-				continue
+	seen = slices.Clone(seen)
+	slices.SortStableFunc(seen, func(a, b link.Observation) int { return strings.Compare(a.NodeUUID, b.NodeUUID) })
+	for batch := range slices.Chunk(seen, observedBatch) {
+		err := l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			for _, o := range batch {
+				if err := l.observed(ctx, tx, agent, o); err != nil {
+					return err
+				}
 			}
-			err = tx.Post(ctx, node.UUID, metal.InboxPower, metal.ToJSON(metal.PowerPayload{
-				State: o.PowerState, Health: o.Health, ErrorCode: o.ErrorCode, Message: o.Message, SeenAt: o.SeenAt,
-			}))
-			if err != nil {
-				return err
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (l ledger) observed(ctx context.Context, tx *store.Tx, agent trust.AgentName, o link.Observation) error {
+	node, err := tx.NodeByUUID(ctx, o.NodeUUID)
+	switch {
+	case metal.ReasonOf(err) == metal.NotFound:
 		return nil
-	})
+	case err != nil:
+		return err
+	case node.ConductorGroup != agent.Site || o.Kind != link.ObservedPower:
+		l.log.WarnContext(ctx, "an agent's observation is not heard", "agent", agent.ID, "node", o.NodeUUID, "kind", o.Kind)
+		return nil
+	}
+	err = tx.Post(ctx, node.UUID, metal.InboxPower, metal.ToJSON(metal.PowerPayload{
+		State: o.PowerState, Health: o.Health, ErrorCode: o.ErrorCode, Message: o.Message, SeenAt: o.SeenAt,
+	}))
+	if metal.ReasonOf(err) == metal.NotFound {
+		return nil // deleted between the two statements
+	}
+	return err
 }
 
 // Command implements gateway.SecretRequests.

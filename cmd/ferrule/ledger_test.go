@@ -5,11 +5,16 @@ import (
 	"database/sql"
 	"log/slog"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"ferrule/link"
 	"ferrule/metal"
 	"ferrule/store"
+	"ferrule/store/storetest"
+	"ferrule/trust"
 )
 
 func TestTheFirstResultIsKeptWithItsProof(t *testing.T) {
@@ -49,4 +54,40 @@ func TestTheFirstResultIsKeptWithItsProof(t *testing.T) {
 	if c, err := s.Command(t.Context(), "c"); err != nil || c.Result == nil || !c.Result.OK {
 		t.Errorf("result %+v, %v", c.Result, err)
 	}
+}
+
+// Observations lock the nodes in the order of their UUIDs, however they were
+// sent, and in bounded batches: one that fails undoes no more than its own.
+func TestObservationsAreTakenInOrderAndInBatches(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		l := ledger{store: s, log: slog.New(slog.DiscardHandler)}
+		var nodes []string
+		var seen []link.Observation
+		for range observedBatch + 1 {
+			n := storetest.Node(t, s, nil)
+			nodes = append(nodes, n.UUID)
+			seen = append(seen, link.Observation{Kind: link.ObservedPower, NodeUUID: n.UUID, PowerState: metal.PowerOn, SeenAt: time.Now()})
+		}
+		slices.Sort(nodes)
+		slices.SortFunc(seen, func(a, b link.Observation) int { return strings.Compare(b.NodeUUID, a.NodeUUID) })
+		seen = append(seen, link.Observation{Kind: link.ObservedPower, NodeUUID: "~\x00", SeenAt: time.Now()}) // no engine takes it
+		if err := l.Observed(t.Context(), trust.AgentName{ID: "a"}, seen); err == nil {
+			t.Error("an observation that cannot be stored was taken")
+		}
+		var last int64
+		for i, uuid := range nodes {
+			var entries []metal.InboxEntry
+			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
+				entries, err = tx.TakeInbox(ctx, uuid)
+				return err
+			})
+			if i >= observedBatch {
+				continue // of the batch that failed
+			}
+			if len(entries) != 1 || entries[0].ID < last {
+				t.Fatalf("node %d of %d has the entries %+v, the one before %d", i, len(nodes), entries, last)
+			}
+			last = entries[0].ID
+		}
+	})
 }

@@ -32,7 +32,7 @@ func (g *Gateway) result(w http.ResponseWriter, r *http.Request, from trust.Sign
 		}
 	}
 	failpoint.Hit("gateway-result-taken")
-	if err := g.Results.SaveResult(r.Context(), from.Agent.ID, result, envelope); err != nil {
+	if err := g.Results.SaveResult(r.Context(), from.Agent.ID, result.Storable(), envelope); err != nil {
 		return fmt.Errorf("save result of command %s: %w", result.CommandID, err)
 	}
 	failpoint.Hit("gateway-result-stored")

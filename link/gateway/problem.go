@@ -74,7 +74,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body, v); err != nil {
+	if err := json.Unmarshal(metal.StorableJSON(body), v); err != nil {
 		return malformed(err, "the body is not the JSON expected")
 	}
 	return nil

@@ -274,7 +274,7 @@ func (s *session) list(ctx context.Context) (metal.RamdiskCallResult, error) {
 }
 
 func (s *session) decode(body []byte, v any) error {
-	if err := json.Unmarshal(body, v); err != nil {
+	if err := json.Unmarshal(metal.StorableJSON(body), v); err != nil {
 		return refusal.New(metal.CodeBMCError, "the ramdisk at %s answered with something that is no command result", s.endpoint)
 	}
 	return nil

@@ -114,6 +114,15 @@ func TestCommandIsPostedWithItsTokenAndParameters(t *testing.T) {
 	}
 }
 
+func TestAnswersAreStorable(t *testing.T) {
+	m := boot(t)
+	m.onPost = answerJSON(200, `{"id": "1", "command_name": "sync", "command_status": "FAILED", "command_error": {"message": "no\u0000space`+"\xff"+`"}}`)
+	got, err := m.do(m.call("standby.sync"))
+	if err != nil || got.Command == nil || got.Command.Error["message"] != "no\uFFFDspace\uFFFD" {
+		t.Errorf("%+v, %v", got.Command, err)
+	}
+}
+
 func TestCommandsAreListed(t *testing.T) {
 	m := boot(t)
 	m.list = []metal.RamdiskCommand{{ID: "1", Name: "get_deploy_steps", Status: "SUCCEEDED"}, {ID: "2", Name: "execute_deploy_step", Status: "RUNNING"}}
