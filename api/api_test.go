@@ -114,18 +114,6 @@ func TestMaskWrittenBackKeepsTheSecret(t *testing.T) {
 	}
 }
 
-func TestRefsAreNotBorrowed(t *testing.T) {
-	s := serve(t)
-	other := s.node(`{"driver": "fake-hardware", "driver_info": {"redfish_password": "obviously-fake"}}`)
-	ref := s.row(other).DriverInfo.Text("redfish_password")
-	for _, c := range []struct {
-		ref    string
-		status int
-	}{{ref, 403}, {"env://HOME", 403}, {"env://FERRULE_SECRET_BMC", 201}, {"vault://kv/bmc", 201}} {
-		s.ask("latest", http.MethodPost, "/v1/nodes", fmt.Sprintf(`{"driver": "fake-hardware", "driver_info": {"redfish_password": %q}}`, c.ref)).want(c.status)
-	}
-}
-
 // A 2xx on a verb is committed with the operation and the wake.
 func TestAVerbIsDurable(t *testing.T) {
 	s := serve(t)

@@ -31,7 +31,7 @@ func (s *served) value(ref string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	plain, err := s.sealer.Open(ref, sealed.Sealed)
+	plain, err := s.sealer.Open(sealed.Name(), sealed.Sealed)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -166,7 +166,10 @@ func TestCredentialsOfAVerbsStepsAreSealed(t *testing.T) {
 		{metal.Available, `{"target": "active"}`, `["` + inTemplate + `",7]`},
 	} {
 		op := begin(c.state, c.body)
-		refs := op.SecretsOf()
+		refs := metal.SecretRefs(op.Args.Object())
+		if len(refs) > 0 && !op.Secrets().Holds(refs[0]) {
+			t.Errorf("%s: the ref %s is not of the operation", c.body, refs[0])
+		}
 		if len(refs) != 1 || s.value(refs[0]) != c.secret {
 			t.Fatalf("%s: %v in %s", c.body, refs, op.Args)
 		}

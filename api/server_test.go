@@ -59,9 +59,16 @@ type served struct {
 
 func serve(t testing.TB, set ...string) *served {
 	t.Helper()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "ferrule.db")
-	s := &served{t: t, store: storetest.Open(t, "sqlite://"+file), agent: &agent{}, log: &logTo{t: t}, file: file}
+	file := filepath.Join(t.TempDir(), "ferrule.db")
+	s := serveStore(t, storetest.Open(t, "sqlite://"+file), set...)
+	s.file = file
+	return s
+}
+
+// serveStore is an API on this database.
+func serveStore(t testing.TB, db *store.Store, set ...string) *served {
+	t.Helper()
+	s := &served{t: t, store: db, agent: &agent{}, log: &logTo{t: t}}
 	var err error
 	s.config, err = config.Load(config.Sources{Set: append([]string{"DEFAULT.auth_strategy=noauth"}, set...)})
 	if err != nil {
@@ -71,7 +78,7 @@ func serve(t testing.TB, set ...string) *served {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealer, err := trust.OpenSealer(filepath.Join(dir, "key"))
+	sealer, err := trust.OpenSealer(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)
 	}

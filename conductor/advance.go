@@ -300,17 +300,19 @@ func (c *Conductor) writeSecrets(ctx context.Context, tx *store.Tx, out runner.O
 			return err
 		}
 	}
+	for _, place := range out.DropPlaces {
+		if err := tx.DeleteSecrets(ctx, place); err != nil {
+			return err
+		}
+	}
 	values := map[string]string{}
 	maps.Copy(values, out.Secrets)
 	for _, ref := range out.NewTokens {
 		values[ref] = newToken()
 	}
 	for _, ref := range slices.Sorted(maps.Keys(values)) {
-		sealed, err := c.Sealer.Seal(ref, []byte(values[ref]))
-		if err != nil {
-			return fmt.Errorf("seal %s: %w", ref, err)
-		}
-		if _, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: out.Node.UUID}, sealed); err != nil {
+		seal := func(name string) ([]byte, error) { return c.Sealer.Seal(name, []byte(values[ref])) }
+		if _, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: out.Node.UUID}, seal); err != nil {
 			return err
 		}
 	}

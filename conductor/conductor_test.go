@@ -51,16 +51,14 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
+	return setupOn(t, storetest.SQLite(t))
+}
+
+// setupOn is one conductor on this database.
+func setupOn(t *testing.T, s *store.Store) *bundle {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	dir := t.TempDir()
-	s, err := store.Open(ctx, store.Config{DSN: "sqlite://" + filepath.Join(dir, "ferrule.sqlite")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
-	sealer, err := trust.OpenSealer(filepath.Join(dir, "deployment.key"))
+	sealer, err := trust.OpenSealer(filepath.Join(t.TempDir(), "deployment.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +89,6 @@ func setup(t *testing.T) *bundle {
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})

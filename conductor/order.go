@@ -31,6 +31,10 @@ func (c *Conductor) order(ctx context.Context, tx *store.Tx, nodeUUID string, o 
 }
 
 func (c *Conductor) orderAs(ctx context.Context, tx *store.Tx, nodeUUID string, kind metal.Kind, o runner.Order) error {
+	// Whoever made the request has checked this; nothing is signed without it.
+	if err := o.Request.CheckSecrets(nodeUUID); err != nil {
+		return err
+	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	command := metal.Command{
 		ID: o.ID, Kind: kind, NodeUUID: nodeUUID, AgentID: o.AgentID, IssuedAt: now, ExpiresAt: o.Expires,

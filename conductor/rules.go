@@ -24,7 +24,7 @@ func (c *Conductor) ruleWorld(ctx context.Context, tx *store.Tx, w *runner.World
 	}
 	for i := range list {
 		for _, part := range []*metal.JSON{&list[i].Actions, &list[i].Conditions} {
-			if err := c.openRefs(ctx, tx, part); err != nil {
+			if err := c.openRefs(ctx, tx, list[i].UUID, part); err != nil {
 				return fmt.Errorf("read the inspection rule %s: %w", list[i].UUID, err)
 			}
 		}
@@ -36,7 +36,7 @@ func (c *Conductor) ruleWorld(ctx context.Context, tx *store.Tx, w *runner.World
 
 // openRefs puts values in the place of the refs of an inspection rule's own
 // secrets, for as long as it takes to run it.
-func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, part *metal.JSON) error {
+func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, ruleUUID string, part *metal.JSON) error {
 	if !strings.Contains(string(*part), "://") {
 		return nil
 	}
@@ -44,15 +44,16 @@ func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, part *metal.JSON
 	if err := part.Decode(&ops); err != nil {
 		return err
 	}
+	own := metal.SecretPlace{Owner: metal.InspectionRuleSecrets, UUID: ruleUUID}
 	opened, err := metal.ReplaceRefs(ops, func(ref string) (any, error) {
-		if metal.SecretKind(ref) != metal.InspectionRuleSecrets {
-			return ref, nil
+		if !own.Holds(ref) {
+			return nil, metal.Errorf(metal.Invalid, "The rule names a secret of something else. The database was changed from outside; write the rule again.")
 		}
 		sealed, err := tx.SealedSecret(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		plain, err := c.Sealer.Open(ref, sealed.Sealed)
+		plain, err := c.Sealer.Open(sealed.Name(), sealed.Sealed)
 		return metal.SecretValue(ref, string(plain)), err
 	})
 	if err == nil {

@@ -37,7 +37,7 @@ func TestRulesAtTheEndOfAnInspection(t *testing.T) {
 	}
 	first := inspect("twin", "01")
 	n := b.await(first, metal.Manageable)
-	ref := metal.NodeSecretRef(first, "driver_info/redfish_password")
+	ref := metal.DriverInfoSecrets(first).Below("redfish_password").Ref()
 	if n.Name == nil || *n.Name != "twin" || n.DriverInfo.Text("redfish_password") != ref || len(n.Traits) != 1 {
 		t.Errorf("the node is %+v", n)
 	}

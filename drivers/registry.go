@@ -102,7 +102,7 @@ func (r *Registry) Execute(ctx context.Context, req metal.Request, creds Credent
 }
 
 // Rotate carries out a management.rotateCredential request: next is what the
-// argument's newCredentialsRef resolved to.
+// argument newCredentials holds.
 func (r *Registry) Rotate(ctx context.Context, req metal.Request, current, next Credentials) metal.CommandResult {
 	if req.Operation != metal.CredentialRotate {
 		return failed(driver.Errorf(metal.CodeInvalidArgs, "%s is no rotation", req.Operation))

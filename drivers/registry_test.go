@@ -85,7 +85,7 @@ func TestWhatCannotBeDoneIsRefusedWithItsCode(t *testing.T) {
 		"options null":         {metal.Request{Driver: "fake", Operation: metal.PowerGet, DriverOptionsJSON: []byte(`null`)}, metal.CodeInvalidConfig, "no object"},
 		"address":              {metal.Request{Driver: "redfish", Address: "a@b", Operation: metal.PowerGet}, metal.CodeInvalidAddress, "a@b"},
 		"CA":                   {metal.Request{Driver: "redfish", Address: "bmc", Operation: metal.PowerGet, DriverOptionsJSON: []byte(`{"redfish_verify_ca":"maybe"}`)}, metal.CodeInvalidConfig, "redfish_verify_ca"},
-		"rotation without new": {metal.Request{Driver: "redfish", Address: "bmc", Operation: metal.CredentialRotate, ArgsJSON: []byte(`{"newCredentialsRef":"secret://x"}`)}, metal.CodeCredentialsUnavailable, "no new password"},
+		"rotation without new": {metal.Request{Driver: "redfish", Address: "bmc", Operation: metal.CredentialRotate, ArgsJSON: []byte(`{}`)}, metal.CodeCredentialsUnavailable, "no new password"},
 	} {
 		got := r.Execute(t.Context(), c.req, drivers.Credentials{})
 		if got.OK || got.ErrorCode != c.code || !strings.Contains(got.Message, c.says) {
@@ -166,7 +166,7 @@ func TestNoPasswordComesBack(t *testing.T) {
 	req := metal.Request{Driver: "redfish", Address: parrot.Listener.Addr().String(), DriverOptionsJSON: []byte(`{"redfish_auth_type":"basic","redfish_verify_ca":false}`)}
 	req.Operation = metal.PowerGet
 	all := r.Execute(t.Context(), req, creds).Message
-	req.Operation, req.ArgsJSON = metal.CredentialRotate, []byte(`{"newCredentialsRef":"secret://x"}`)
+	req.Operation, req.ArgsJSON = metal.CredentialRotate, []byte(`{}`)
 	all += r.Rotate(t.Context(), req, creds, next).Message
 	all += fmt.Sprint(creds) + fmt.Sprintf("%v %+v %#v %s", creds, creds, creds, creds) + slog.AnyValue(creds).Resolve().String()
 	raw, err := json.Marshal(creds)

@@ -62,7 +62,7 @@ func TestWhatIsNotBuiltInIsSkipped(t *testing.T) {
 func TestRedfishRequestTakesNothingSecretButByRef(t *testing.T) {
 	n := &metal.Node{Driver: "redfish", UUID: "n", DriverInfo: metal.ToJSON(map[string]any{
 		"redfish_address": "https://192.0.2.1", "redfish_username": "admin",
-		"redfish_password": metal.NodeSecretRef("n", "driver_info/redfish_password"),
+		"redfish_password": metal.DriverInfoSecrets("n").Below("redfish_password").Ref(),
 	})}
 	r, err := hardware.RequestFor(n, metal.PowerGet)
 	if err != nil {

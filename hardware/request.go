@@ -131,6 +131,9 @@ func redfishRequest(n *metal.Node, r metal.Request) (metal.Request, error) {
 	if ref, _ := info["redfish_password"].(string); ref != "" {
 		r.CredentialsRef = ref
 	}
+	if err := r.CheckSecrets(n.UUID); err != nil {
+		return r, err
+	}
 	if pin, _ := info["redfish_tls_spki_sha256"].(string); pin != "" {
 		r.TLSSPKISHA256 = strings.ToLower(pin)
 		if len(pin) != 64 || strings.Trim(r.TLSSPKISHA256, "0123456789abcdef") != "" {

@@ -171,7 +171,7 @@ func (p *plane) command(agentID, ref string) metal.Command {
 	p.t.Helper()
 	now := time.Now()
 	command := metal.Command{
-		ID: uuid.NewString(), Kind: metal.KindQuery, NodeUUID: uuid.NewString(), AgentID: agentID,
+		ID: uuid.NewString(), Kind: metal.KindQuery, NodeUUID: "n", AgentID: agentID,
 		IssuedAt: now, ExpiresAt: now.Add(time.Minute), Authority: metal.Authority{Type: metal.AuthorityNone},
 		Request: metal.Request{Driver: "redfish", Address: "https://bmc.invalid", CredentialsRef: ref, Operation: metal.PowerGet},
 	}

@@ -23,7 +23,7 @@ func TestSecretIsReleasedToTheAgentWhoseCommandNamesIt(t *testing.T) {
 	t.Parallel()
 	p := newPlane(t)
 	c, stranger := p.join("", client.Options{}), p.join("", client.Options{})
-	const ref, otherRef = "secret://tenant/nodes/n/password", "secret://tenant/nodes/m/password"
+	const ref, otherRef = "secret://tenant/nodes/n/driver_info/redfish_password", "secret://tenant/nodes/m/driver_info/redfish_password"
 	value := rand.Text()
 	p.update(func() { p.secrets[ref], p.secrets[otherRef] = []byte(value), []byte(rand.Text()) })
 	command := p.command(c.Identity().AgentID(), ref)

@@ -116,7 +116,7 @@ type PublishMediaArgs struct {
 	BootloaderURL string            `json:"bootloaderUrl,omitempty"`
 	ISOURL        string            `json:"isoUrl,omitempty"`       // pre-built: nothing is injected
 	KernelParams  []string          `json:"kernelParams,omitempty"` // key=value words; {relay} in a value becomes the agent's relay URL
-	TokenRef      string            `json:"tokenRef,omitempty"`     // sealed ramdisk token, fetched like a BMC password and put on the kernel line as ipa-agent-token
+	Token         string            `json:"token,omitempty"`        // the ramdisk's, put on the kernel line as ipa-agent-token; a secret parameter, see TokenParam
 	Files         map[string]string `json:"files,omitempty"`        // path in the ISO → base64 content
 	Label         string            `json:"label,omitempty"`        // volume label, default VMEDIA_BOOT_ISO
 	BootMode      string            `json:"bootMode,omitempty"`
@@ -138,14 +138,13 @@ type RetractMediaArgs struct {
 type RamdiskCallArgs struct {
 	AgentURL string         `json:"agentUrl"`           // the callback URL of the heartbeat
 	VerifyCA string         `json:"verifyCa,omitempty"` // PEM from the heartbeat
-	TokenRef string         `json:"tokenRef"`           // sealed ramdisk token
+	Token    string         `json:"token,omitempty"`    // the ramdisk's; a secret parameter, see TokenParam
 	Command  string         `json:"command,omitempty"`  // "clean.execute_clean_step"; "" lists the commands
 	Params   map[string]any `json:"params,omitempty"`
 	Wait     bool           `json:"wait,omitempty"` // wait=true: answer when it is done
-	// SecretParams are params kept sealed, by dotted path in Params or by JSON
-	// pointer, each with its secret ref (the config drive in write_image, a
-	// credential in a step's arguments).
-	SecretParams map[string]string `json:"secretParams,omitempty"`
+	// ConfigDrive says that what comes to ConfigDriveParam is a config drive: the
+	// agent builds it where it is given as a description.
+	ConfigDrive bool `json:"configDrive,omitempty"`
 }
 
 // RamdiskCallResult is the ramdisk's answer: one command, or the whole list.

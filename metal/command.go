@@ -38,13 +38,17 @@ const (
 
 // Request is what the command asks of the agent's driver.
 type Request struct {
-	Driver            string          `json:"driver"`  // folder under drivers/: redfish, ipmi, fake …; "" for the agent's own operations
-	Address           string          `json:"address"` // the BMC as driver_info gives it
-	CredentialsRef    string          `json:"credentialsRef,omitempty"`
-	Operation         Operation       `json:"operation"`
-	ArgsJSON          json.RawMessage `json:"argsJson,omitempty"`
-	TLSSPKISHA256     string          `json:"tlsSpkiSha256,omitempty"`     // hex pin of the BMC's key; "" for none
-	DriverOptionsJSON json.RawMessage `json:"driverOptionsJson,omitempty"` // canonical: sorted keys, at most 1 KiB
+	Driver         string          `json:"driver"`  // folder under drivers/: redfish, ipmi, fake …; "" for the agent's own operations
+	Address        string          `json:"address"` // the BMC as driver_info gives it
+	CredentialsRef string          `json:"credentialsRef,omitempty"`
+	Operation      Operation       `json:"operation"`
+	ArgsJSON       json.RawMessage `json:"argsJson,omitempty"`
+	// Secrets are the secret parameters: the ref of each, by JSON pointer (RFC
+	// 6901) into ArgsJSON. The agent puts the values there. This field and
+	// CredentialsRef are all that is a ref in a command.
+	Secrets           map[string]string `json:"secrets,omitempty"`
+	TLSSPKISHA256     string            `json:"tlsSpkiSha256,omitempty"`     // hex pin of the BMC's key; "" for none
+	DriverOptionsJSON json.RawMessage   `json:"driverOptionsJson,omitempty"` // canonical: sorted keys, at most 1 KiB
 }
 
 // CommandResult is what the agent attests. A BMC that refuses is a successful

@@ -46,9 +46,10 @@ type FirmwareComponentInfo struct {
 }
 
 // RotateCredentialArgs is the argument of management.rotateCredential. The new
-// password travels as a ref; the request's credentialsRef is the current one.
+// password is a secret parameter, see NewCredentialsParam; the request's
+// credentialsRef is the current one.
 type RotateCredentialArgs struct {
-	NewCredentialsRef string `json:"newCredentialsRef"`
+	NewCredentials string `json:"newCredentials"`
 }
 
 // RotateCredentialResult is what the agent attests after a rotation.

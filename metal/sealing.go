@@ -2,6 +2,7 @@ package metal
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,11 +10,11 @@ import (
 
 // Sealing moves the credentials of one object to secrets of their own. The
 // object keeps refs; a mask that is written over one keeps the ref that was
-// there. What is to be sealed and what is to be forgotten is gathered here; the
-// object never holds a credential once it has been through.
+// there. What is to be sealed and what is to be deleted is gathered here. A text
+// in the form of a ref is refused wherever it stands, unless it is what the
+// object had there before; in a list, at any index.
 type Sealing struct {
-	Owner    string                // what all refs of the object's owner begin with
-	Place    string                // of the object within the owner, such as driver_info
+	Place    SecretPlace           // of the object
 	IsSecret func(key string) bool // nil: IsSecretKey
 	Pairs    bool                  // beside a path that names a credential, value is one
 	Whole    bool                  // every value is secret, one by one
@@ -21,9 +22,10 @@ type Sealing struct {
 	Old      any                   // the object as it was, with refs
 
 	Puts  map[string]string // ref to the value that it stands for from now on
-	Drops []string          // refs of the owner's that nothing holds any more
+	Drops []string          // refs of the object's that it holds no more
 
-	kept map[string]bool
+	own  map[string]map[string]bool // refs that the object had before, and where (spot)
+	kept map[string]bool            // refs that it has now
 }
 
 // Move is value with refs for its credentials.
@@ -31,7 +33,8 @@ func (s *Sealing) Move(value any) (any, error) {
 	if s.IsSecret == nil {
 		s.IsSecret = IsSecretKey
 	}
-	s.kept, s.Puts = map[string]bool{}, map[string]string{}
+	s.own, s.kept, s.Puts = map[string]map[string]bool{}, map[string]bool{}, map[string]string{}
+	s.noteOld(s.Old, nil)
 	// First what stays, so that nothing new takes the ref of what has moved.
 	value, err := s.walk(value, s.Old, nil, s.Whole, s.keep)
 	if err != nil {
@@ -41,12 +44,44 @@ func (s *Sealing) Move(value any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, ref := range SecretRefs(s.Old) {
-		if strings.HasPrefix(ref, s.Owner) && !s.kept[ref] {
+	for _, ref := range slices.Sorted(maps.Keys(s.own)) {
+		if !s.kept[ref] {
 			s.Drops = append(s.Drops, ref)
 		}
 	}
 	return moved, nil
+}
+
+// noteOld notes the object's own refs below v, which stands at path.
+func (s *Sealing) noteOld(v any, path []string) {
+	switch t := v.(type) {
+	case map[string]any:
+		for k, item := range t {
+			s.noteOld(item, append(slices.Clip(path), k))
+		}
+	case []any:
+		for i, item := range t {
+			s.noteOld(item, append(slices.Clip(path), fmt.Sprint(i)))
+		}
+	case string:
+		if s.Place.Holds(t) {
+			if s.own[t] == nil {
+				s.own[t] = map[string]bool{}
+			}
+			s.own[t][spot(path)] = true
+		}
+	}
+}
+
+// spot is a path without the numbers in it: an item of a list may have moved.
+func spot(path []string) string {
+	parts := make([]string, len(path))
+	for i, p := range path {
+		if parts[i] = url.PathEscape(p); strings.Trim(p, "0123456789") == "" {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // walk has leaf replace each credential below v; old is what stood at the same
@@ -57,6 +92,9 @@ func (s *Sealing) walk(v, old any, path []string, secret bool, leaf func(v, old 
 		oldMap, _ := old.(map[string]any)
 		paired := s.Pairs && namesSecret(t["path"])
 		for k, item := range t {
+			if err := RefuseRef(k); err != nil {
+				return nil, err
+			}
 			isSecret := s.Whole || s.IsSecret(k) || paired && k == "value"
 			moved, err := s.walk(item, oldMap[k], append(slices.Clip(path), k), isSecret, leaf)
 			if err != nil {
@@ -84,6 +122,13 @@ func (s *Sealing) walk(v, old any, path []string, secret bool, leaf func(v, old 
 		}
 		return t, nil
 	}
+	if text, ok := v.(string); ok && IsSecretRef(text) {
+		if !s.own[text][spot(path)] {
+			return nil, RefuseRef(text)
+		}
+		s.kept[text] = true
+		return v, nil
+	}
 	if !secret {
 		return v, nil
 	}
@@ -96,16 +141,11 @@ func namesSecret(path any) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '.' }), IsDriverInfoSecret)
 }
 
-// keep puts the ref that was there in the place of a mask, and notes the refs
-// that the value holds.
+// keep puts the ref that was there in the place of a mask.
 func (s *Sealing) keep(v, old any, _ []string) (any, error) {
-	text, _ := v.(string)
-	if before, ok := old.(string); ok && IsSecretRef(before) && (text == Masked || text == before) {
+	if before, ok := old.(string); ok && s.own[before] != nil && v == any(Masked) {
 		s.kept[before] = true
 		return before, nil
-	}
-	if IsSecretRef(text) {
-		return text, s.checkRef(text)
 	}
 	return v, nil
 }
@@ -113,11 +153,14 @@ func (s *Sealing) keep(v, old any, _ []string) (any, error) {
 // put gives a credential a ref.
 func (s *Sealing) put(v, _ any, path []string) (any, error) {
 	text, isText := v.(string)
-	if v == nil || isText && (text == "" || IsSecretRef(text)) {
+	if v == nil || isText && text == "" {
 		return v, nil
 	}
 	ref := s.ref(path)
 	if !isText {
+		if err := RefuseRefs(v); err != nil {
+			return nil, err
+		}
 		text = string(ToJSON(v))
 		if s.Typed {
 			ref += typedSecret
@@ -131,8 +174,9 @@ func (s *Sealing) put(v, _ any, path []string) (any, error) {
 	return ref, nil
 }
 
-// typedSecret ends the ref of a value that is no text: sealed is its JSON.
-const typedSecret = "/json"
+// typedSecret ends the ref of a value that is no text: sealed is its JSON. No
+// segment of a path has this sign.
+const typedSecret = "#json"
 
 // SecretValue is what the secret under ref stands for.
 func SecretValue(ref, text string) any {
@@ -151,23 +195,7 @@ func (s *Sealing) ref(path []string) string {
 	for i, p := range path {
 		parts[i] = url.PathEscape(p)
 	}
-	return s.Owner + s.Place + "/" + strings.Join(parts, "/")
-}
-
-// checkRef refuses a ref that is another's, or outside of what the environment
-// lends: a ref is not a key to be borrowed.
-func (s *Sealing) checkRef(ref string) error {
-	if strings.HasPrefix(ref, s.Owner) {
-		s.kept[ref] = true
-		return nil
-	}
-	if kind := SecretKind(ref); kind != "" {
-		return Errorf(Forbidden, "The secret %s belongs to another %s.", ref, secretOwners[kind])
-	}
-	if name, ok := strings.CutPrefix(ref, "env://"); ok && !strings.HasPrefix(name, "FERRULE_SECRET_") {
-		return Errorf(Forbidden, "The secret %s is not to be used: names of env:// begin with FERRULE_SECRET_.", ref)
-	}
-	return nil
+	return s.Place.Below(strings.Join(parts, "/")).Ref()
 }
 
 // SealNode moves the credentials that driver_info and instance_info have got
@@ -175,17 +203,17 @@ func (s *Sealing) checkRef(ref string) error {
 func SealNode(before, after *Node) ([]*Sealing, error) {
 	var all []*Sealing
 	for _, f := range []struct {
-		place    string
+		place    SecretPlace
 		old, now *JSON
 		isSecret func(key string) bool
 	}{
-		{"driver_info", &before.DriverInfo, &after.DriverInfo, IsDriverInfoSecret},
-		{"instance_info", &before.InstanceInfo, &after.InstanceInfo, IsSecretKey},
+		{DriverInfoSecrets(after.UUID), &before.DriverInfo, &after.DriverInfo, IsDriverInfoSecret},
+		{InstanceInfoSecrets(after.UUID), &before.InstanceInfo, &after.InstanceInfo, IsSecretKey},
 	} {
 		if *f.old == *f.now {
 			continue
 		}
-		s := &Sealing{Owner: NodeSecretRef(after.UUID, ""), Place: f.place, IsSecret: f.isSecret, Old: f.old.Object()}
+		s := &Sealing{Place: f.place, IsSecret: f.isSecret, Old: f.old.Object()}
 		moved, err := s.Move(f.now.Object())
 		if err != nil {
 			return nil, err

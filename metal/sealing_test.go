@@ -56,10 +56,10 @@ func secretTexts(v any, secret bool) []string {
 	return found
 }
 
-func clone(t *rapid.T, v any) any {
+func clone(v any) any {
 	var c any
 	if err := ToJSON(v).Decode(&c); err != nil {
-		t.Fatal(err)
+		panic(err) // it was written just before
 	}
 	return c
 }
@@ -72,10 +72,10 @@ func TestSealingLosesNothing(t *testing.T) {
 		n := 0
 		document := map[string]any{"doc": drawDocument(t, &n, 4)}
 		s := &Sealing{
-			Owner: OwnSecretRef(RunbookSecrets, "u", ""), Place: "steps", Typed: true,
+			Place: SecretPlace{RunbookSecrets, "u", "steps"}, Typed: true,
 			Pairs: rapid.Bool().Draw(t, "pairs"), Whole: rapid.Bool().Draw(t, "whole"),
 		}
-		moved, err := s.Move(clone(t, document))
+		moved, err := s.Move(clone(document))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,15 +90,15 @@ func TestSealingLosesNothing(t *testing.T) {
 		if len(slices.Compact(refs)) != len(s.Puts) {
 			t.Fatalf("%d refs for %d values", len(refs), len(s.Puts))
 		}
-		opened, err := ReplaceRefs(clone(t, moved), func(ref string) (any, error) { return SecretValue(ref, s.Puts[ref]), nil })
+		opened, err := ReplaceRefs(clone(moved), func(ref string) (any, error) { return SecretValue(ref, s.Puts[ref]), nil })
 		if err != nil || ToJSON(opened) != ToJSON(document) {
 			t.Fatalf("opened %s, %v; it was %s", ToJSON(opened), err, ToJSON(document))
 		}
-		shown, err := ReplaceRefs(clone(t, moved), func(string) (any, error) { return Masked, nil })
+		shown, err := ReplaceRefs(clone(moved), func(string) (any, error) { return Masked, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := &Sealing{Owner: s.Owner, Place: s.Place, Typed: true, Pairs: s.Pairs, Whole: s.Whole, Old: clone(t, moved)}
+		again := &Sealing{Place: s.Place, Typed: true, Pairs: s.Pairs, Whole: s.Whole, Old: clone(moved)}
 		kept, err := again.Move(shown)
 		if err != nil || ToJSON(kept) != ToJSON(moved) || len(again.Puts)+len(again.Drops) > 0 {
 			t.Fatalf("written back: %s, not %s; puts %v, drops %v, %v", ToJSON(kept), ToJSON(moved), again.Puts, again.Drops, err)
@@ -108,14 +108,14 @@ func TestSealingLosesNothing(t *testing.T) {
 
 // A ref that has moved is not given to another value.
 func TestARefThatMovedIsNotTaken(t *testing.T) {
-	owner := OwnSecretRef(RunbookSecrets, "u", "")
-	first := &Sealing{Owner: owner, Place: "p"}
+	place := SecretPlace{RunbookSecrets, "u", "p"}
+	first := &Sealing{Place: place}
 	old, err := first.Move([]any{map[string]any{"password": "one"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	was := SecretRefs(old)[0]
-	second := &Sealing{Owner: owner, Place: "p", Old: []any{map[string]any{"password": was}}}
+	second := &Sealing{Place: place, Old: []any{map[string]any{"password": was}}}
 	moved, err := second.Move([]any{map[string]any{"password": "two"}, map[string]any{"password": was}})
 	if err != nil {
 		t.Fatal(err)
@@ -126,15 +126,33 @@ func TestARefThatMovedIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestARefIsNotToBeBorrowed(t *testing.T) {
-	for ref, lent := range map[string]bool{
-		NodeSecretRef("n", "x"): true, NodeSecretRef("m", "x"): false, OwnSecretRef(RunbookSecrets, "n", "x"): false,
-		OwnSecretRef(DeployTemplateSecrets, "n", "x"): false, OwnSecretRef(InspectionRuleSecrets, "n", "x"): false,
-		"vault://x": true, "env://FERRULE_SECRET_X": true, "env://HOME": false, "secret://fleet/x": true,
+// A text in the form of a ref is refused wherever it stands, unless the object
+// had it before.
+func TestARefFromOutsideIsRefused(t *testing.T) {
+	place := DriverInfoSecrets("n")
+	own := place.Below("password").Ref()
+	for _, ref := range []string{
+		own, place.Below("other").Ref(), DriverInfoSecrets("m").Below("password").Ref(), InstanceInfoSecrets("n").Below("x").Ref(),
+		SecretPlace{RunbookSecrets, "n", "x"}.Ref(), "secret://fleet/x", "secret://", "vault://x", "env://FERRULE_SECRET_X",
 	} {
-		s := &Sealing{Owner: NodeSecretRef("n", ""), Place: "driver_info"}
-		if _, err := s.Move(map[string]any{"password": ref}); (err == nil) != lent {
-			t.Errorf("%s: %v", ref, err)
+		for _, document := range []map[string]any{
+			{"password": ref}, {"plain": ref}, {"deep": []any{map[string]any{"x": []any{ref}}}}, {ref: "x"},
+			{"password": []any{ref}}, {"deep": map[string]any{"tokens": []any{map[string]any{ref: 1}}}},
+		} {
+			s := &Sealing{Place: place}
+			if _, err := s.Move(clone(document)); ReasonOf(err) != Forbidden {
+				t.Errorf("%v: %v", document, err)
+			}
+		}
+		// Not even a row that was edited makes another's ref one's own.
+		s := &Sealing{Place: place, Old: map[string]any{"password": ref}}
+		_, err := s.Move(map[string]any{"password": ref})
+		if inside := place.Holds(ref); inside != (err == nil) {
+			t.Errorf("%s in the row: %v", ref, err)
+		}
+		s = &Sealing{Place: place, Old: map[string]any{"password": ref}}
+		if _, err := s.Move(map[string]any{}); err != nil || len(s.Drops) > 0 && !place.Holds(s.Drops[0]) {
+			t.Errorf("%s in the row: drops %v, %v", ref, s.Drops, err)
 		}
 	}
 }

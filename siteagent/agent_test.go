@@ -74,12 +74,14 @@ func TestMediumIsPublishedServedAndRetracted(t *testing.T) {
 	}))
 	defer images.Close()
 	token := rand.Text() + rand.Text()
-	r.secret("secret://tenant/token", token)
 	publish := func() string {
-		result := r.do(ownCommand(metal.KindMediaPublish, metal.MediaPublish, metal.PublishMediaArgs{
+		cmd := ownCommand(metal.KindMediaPublish, metal.MediaPublish, metal.PublishMediaArgs{
 			Name: "boot-1.iso", KernelURL: images.URL + "/k", RamdiskURL: images.URL + "/r",
-			KernelParams: []string{"ipa-api-url={relay}"}, TokenRef: "secret://tenant/token",
-		}))
+			KernelParams: []string{"ipa-api-url={relay}"},
+		})
+		cmd.Request.Secrets = map[string]string{metal.TokenParam: tokenRef(cmd.NodeUUID)}
+		r.secret(tokenRef(cmd.NodeUUID), token)
+		result := r.do(cmd)
 		var published metal.PublishMediaResult
 		if err := json.Unmarshal(result.ResultJSON, &published); err != nil {
 			t.Fatalf("%+v: %v", result, err)
@@ -113,10 +115,6 @@ func TestMediumIsPublishedServedAndRetracted(t *testing.T) {
 func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 	r := newRig(t)
 	token, userData, pullSecret, typedSecret := rand.Text()+rand.Text(), rand.Text(), rand.Text(), rand.Text()
-	r.secret("secret://tenant/token", token)
-	r.secret("secret://tenant/drive", `{"user_data": "`+userData+`"}`)
-	r.secret("secret://tenant/pull", pullSecret)
-	r.secret("secret://tenant/list/json", `["`+typedSecret+`",7]`)
 	got := make(chan map[string]any, 1)
 	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		var body map[string]any
@@ -129,19 +127,28 @@ func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 		})
 	}))
 	defer machine.Close()
-	result := r.do(ownCommand(metal.KindRamdisk, metal.RamdiskCall, metal.RamdiskCallArgs{
-		AgentURL: machine.URL, TokenRef: "secret://tenant/token", Command: "deploy.execute_deploy_step",
+	const text = "secret://tenant/nodes/n/driver_info/redfish_password" // anybody's, in an argument
+	cmd := ownCommand(metal.KindRamdisk, metal.RamdiskCall, metal.RamdiskCallArgs{
+		AgentURL: machine.URL, Command: "deploy.execute_deploy_step", ConfigDrive: true,
 		Params: map[string]any{
 			"node": map[string]any{"uuid": "u-1", "name": "n-1"},
 			"step": map[string]any{"step": "write_image", "args": map[string]any{
-				"image_info": map[string]any{}, "list": []any{nil, map[string]any{"a/b": nil}}, "typed": nil,
+				"image_info": map[string]any{}, "list": []any{nil, map[string]any{"a/b": nil}}, "typed": nil, "text": text,
 			}},
 		},
-		SecretParams: map[string]string{
-			"step.args.configdrive": "secret://tenant/drive", "step.args.image_info.image_server_password": "secret://tenant/pull",
-			"/step/args/list/1/a~1b": "secret://tenant/pull", "/step/args/typed": "secret://tenant/list/json",
-		},
-	}))
+	})
+	drivePlace := metal.InstanceInfoSecrets(cmd.NodeUUID).Below("configdrive").Ref()
+	pull, typed := paramRef(cmd.NodeUUID, "pull"), paramRef(cmd.NodeUUID, "list#json")
+	cmd.Request.Secrets = map[string]string{
+		metal.TokenParam: tokenRef(cmd.NodeUUID), metal.ConfigDriveParam: drivePlace,
+		"/params/step/args/image_info/image_server_password": pull,
+		"/params/step/args/list/1/a~1b":                      pull, "/params/step/args/typed": typed,
+	}
+	r.secret(tokenRef(cmd.NodeUUID), token)
+	r.secret(drivePlace, `{"user_data": "`+userData+`"}`)
+	r.secret(pull, pullSecret)
+	r.secret(typed, `["`+typedSecret+`",7]`)
+	result := r.do(cmd)
 	if !result.OK || !strings.Contains(string(result.ResultJSON), "write_image") {
 		t.Fatalf("result is %+v", result)
 	}
@@ -157,6 +164,9 @@ func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 	if diff := cmp.Diff([]any{typedSecret, 7.0}, args["typed"]); diff != "" {
 		t.Error(diff)
 	}
+	if args["text"] != text || slices.Contains(r.askedRefs(), text) {
+		t.Errorf("a text in the arguments became %v; the agent asked for %q", args["text"], r.askedRefs())
+	}
 	for _, secret := range []string{token, userData, pullSecret, typedSecret, drive} {
 		r.checkNowhere(secret)
 		if strings.Contains(string(result.ResultJSON), secret) {
@@ -170,20 +180,21 @@ func TestSecretsReachTheRamdiskAndNothingElse(t *testing.T) {
 
 func TestSecretParamsNeedAPlace(t *testing.T) {
 	r := newRig(t)
-	r.secret("secret://tenant/x", rand.Text())
-	for _, args := range []metal.RamdiskCallArgs{
-		{Params: map[string]any{"a": 1}, SecretParams: map[string]string{"a.b": "secret://tenant/x"}},
-		{Params: map[string]any{"a": map[string]any{}}, SecretParams: map[string]string{"a.b.c": "secret://tenant/x"}},
-		{SecretParams: map[string]string{"a": "secret://tenant/x"}},
-		{SecretParams: map[string]string{"/a": "secret://tenant/x"}},
-		{Params: map[string]any{"a": map[string]any{}}, SecretParams: map[string]string{"/a/b": "secret://tenant/x"}},
-		{Params: map[string]any{"a": []any{1}}, SecretParams: map[string]string{"/a/1": "secret://tenant/x"}},
-		{Params: map[string]any{"a": []any{1}}, SecretParams: map[string]string{"/a/-1": "secret://tenant/x"}},
-		{Params: map[string]any{"a": []any{1}}, SecretParams: map[string]string{"/a/0/x": "secret://tenant/x"}},
+	for pointer, params := range map[string]map[string]any{
+		"/params/a/b":   {"a": 1},
+		"/params/a/b/c": {"a": map[string]any{}},
+		"/params/a":     nil,
+		"/params/a/1":   {"a": []any{1}},
+		"/params/a/-1":  {"a": []any{1}},
+		"/params/a/0/x": {"a": []any{1}},
 	} {
-		args.AgentURL, args.TokenRef, args.Command = "https://127.0.0.1:9", "secret://tenant/x", "a.b"
-		if result := r.do(ownCommand(metal.KindRamdisk, metal.RamdiskCall, args)); result.ErrorCode != metal.CodeInvalidArgs {
-			t.Errorf("%v: %+v", args.SecretParams, result)
+		cmd := ownCommand(metal.KindRamdisk, metal.RamdiskCall, metal.RamdiskCallArgs{
+			AgentURL: "https://127.0.0.1:9", Command: "a.b", Params: params,
+		})
+		cmd.Request.Secrets = map[string]string{pointer: paramRef(cmd.NodeUUID, "x")}
+		r.secret(paramRef(cmd.NodeUUID, "x"), rand.Text())
+		if result := r.do(cmd); result.ErrorCode != metal.CodeInvalidArgs {
+			t.Errorf("%s: %+v", pointer, result)
 		}
 	}
 }
@@ -191,13 +202,13 @@ func TestSecretParamsNeedAPlace(t *testing.T) {
 func TestBMCPasswordIsNowhere(t *testing.T) {
 	r := newRig(t)
 	creds, secret := account("root")
-	r.secret("secret://tenant/bmc", secret)
 	r.drivers.execute = func(_ context.Context, _ metal.Request, creds drivers.Credentials) metal.CommandResult {
 		return failure(metal.CodeAuthFailed, "the BMC refuses the password")
 	}
 	for _, kind := range []metal.Kind{metal.KindPower, metal.KindQuery, metal.KindWatch} {
 		cmd := command()
-		cmd.Kind, cmd.Request.CredentialsRef = kind, "secret://tenant/bmc"
+		cmd.Kind, cmd.Request.CredentialsRef = kind, bmcRef(cmd.NodeUUID)
+		r.secret(cmd.Request.CredentialsRef, secret)
 		cmd.Request.ArgsJSON = []byte(`{"intervalSeconds": 60, "leaseSeconds": 60}`)
 		if kind != metal.KindPower {
 			cmd.Request.Operation = metal.PowerGet
@@ -211,7 +222,6 @@ func TestBMCPasswordIsNowhere(t *testing.T) {
 func TestPowerOfALeasedNodeIsObserved(t *testing.T) {
 	r := newRig(t)
 	creds, secret := account("root")
-	r.secret("secret://tenant/bmc", secret)
 	r.drivers.execute = func(_ context.Context, req metal.Request, got drivers.Credentials) metal.CommandResult {
 		if got != creds || req.ArgsJSON != nil {
 			t.Error("the driver got something else")
@@ -219,7 +229,8 @@ func TestPowerOfALeasedNodeIsObserved(t *testing.T) {
 		return powerOn()
 	}
 	cmd := command()
-	cmd.Kind, cmd.Request.Operation, cmd.Request.CredentialsRef = metal.KindWatch, metal.PowerGet, "secret://tenant/bmc"
+	cmd.Kind, cmd.Request.Operation, cmd.Request.CredentialsRef = metal.KindWatch, metal.PowerGet, bmcRef(cmd.NodeUUID)
+	r.secret(cmd.Request.CredentialsRef, secret)
 	cmd.Request.ArgsJSON = []byte(`{"intervalSeconds": 1, "leaseSeconds": 60}`)
 	if result := r.do(cmd); !result.OK {
 		t.Fatalf("result is %+v", result)
@@ -228,7 +239,7 @@ func TestPowerOfALeasedNodeIsObserved(t *testing.T) {
 	if seen.NodeUUID != cmd.NodeUUID || seen.PowerState != metal.PowerOn || seen.SeenAt.IsZero() {
 		t.Errorf("seen: %+v", seen)
 	}
-	if refs := r.askedRefs(); !slices.Equal(refs, []string{"secret://tenant/bmc"}) {
+	if refs := r.askedRefs(); !slices.Equal(refs, []string{bmcRef(cmd.NodeUUID)}) {
 		t.Errorf("asked for %q", refs)
 	}
 }

@@ -20,15 +20,14 @@ import (
 func TestCommandIsDoneWithItsCredentials(t *testing.T) {
 	r := newRig(t)
 	want, secret := account("root")
-	ref := "secret://tenant/bmc"
-	r.secret(ref, secret)
 	got := make(chan drivers.Credentials, 1)
 	r.drivers.execute = func(_ context.Context, _ metal.Request, creds drivers.Credentials) metal.CommandResult {
 		got <- creds
 		return powerOn()
 	}
 	cmd := command()
-	cmd.Request.CredentialsRef = ref
+	cmd.Request.CredentialsRef = bmcRef(cmd.NodeUUID)
+	r.secret(cmd.Request.CredentialsRef, secret)
 	result := r.do(cmd)
 	if !result.OK || string(result.ResultJSON) != `{"state":"power on"}` {
 		t.Errorf("result is %+v", result)
@@ -42,8 +41,6 @@ func TestRotationGetsBothAccounts(t *testing.T) {
 	r := newRig(t)
 	current, currentSecret := account("root")
 	next, nextSecret := account("root")
-	r.secret("secret://tenant/current", currentSecret)
-	r.secret("secret://tenant/next", nextSecret)
 	r.drivers.rotate = func(a, b drivers.Credentials) metal.CommandResult {
 		if a != current || b != next {
 			t.Error("the driver got other credentials")
@@ -51,8 +48,11 @@ func TestRotationGetsBothAccounts(t *testing.T) {
 		return metal.CommandResult{OK: true, ResultJSON: json.RawMessage(`{"verified":true}`)}
 	}
 	cmd := command()
-	cmd.Kind, cmd.Request.Operation, cmd.Request.CredentialsRef = metal.KindRotate, metal.CredentialRotate, "secret://tenant/current"
-	cmd.Request.ArgsJSON = []byte(`{"newCredentialsRef": "secret://tenant/next"}`)
+	cmd.Kind, cmd.Request.Operation, cmd.Request.CredentialsRef = metal.KindRotate, metal.CredentialRotate, bmcRef(cmd.NodeUUID)
+	nextRef := bmcRef(cmd.NodeUUID) + "~"
+	cmd.Request.ArgsJSON, cmd.Request.Secrets = []byte(`{}`), map[string]string{metal.NewCredentialsParam: nextRef}
+	r.secret(cmd.Request.CredentialsRef, currentSecret)
+	r.secret(nextRef, nextSecret)
 	if result := r.do(cmd); !result.OK {
 		t.Errorf("result is %+v", result)
 	}
@@ -204,11 +204,15 @@ func TestCommandWithoutItsSecretIsNotDone(t *testing.T) {
 		return powerOn()
 	}
 	for ref, code := range map[string]metal.ErrorCode{
-		"secret://tenant/none": metal.CodeCredentialsUnavailable,
-		"plain-password":       metal.CodeCredentialsUnavailable,
+		"":                         metal.CodeCredentialsUnavailable,
+		"plain-password":           metal.CodeCredentialsUnavailable,
+		bmcRef("another-node"):     metal.CodeCredentialsUnavailable,
+		"env://FERRULE_SECRET_ONE": metal.CodeCredentialsUnavailable,
 	} {
 		cmd := command()
-		cmd.Request.CredentialsRef = ref
+		if cmd.Request.CredentialsRef = ref; ref == "" {
+			cmd.Request.CredentialsRef = bmcRef(cmd.NodeUUID) // there is no such secret
+		}
 		result := r.do(cmd)
 		if result.OK || result.ErrorCode != code || strings.Contains(result.Message, "plain-password") {
 			t.Errorf("%s: %+v", ref, result)

@@ -239,6 +239,17 @@ func ownCommand(kind metal.Kind, op metal.Operation, args any) metal.Command {
 	return cmd
 }
 
+// The refs of a command's secrets, as the control plane writes them.
+func bmcRef(node string) string {
+	return metal.DriverInfoSecrets(node).Below("redfish_password").Ref()
+}
+
+func tokenRef(node string) string { return metal.RamdiskToken(node).Ref() }
+
+func paramRef(node, name string) string {
+	return (&metal.OperationRecord{ID: "o", NodeUUID: node}).Secrets().Below(name).Ref()
+}
+
 func (r *rig) deliver(cmd metal.Command) {
 	r.t.Helper()
 	text, err := json.Marshal(cmd)

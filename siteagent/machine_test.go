@@ -68,7 +68,7 @@ func newBench(t *testing.T, beats chan<- beat) *bench {
 	t.Cleanup(func() { _ = registry.Close(context.Background()) })
 	r.real, r.link.relay = registry, plane(b.node, beats)
 	user, password := b.server.Credentials()
-	r.secret("secret://tenant/bmc", string(metal.ToJSON(map[string]string{"username": user, "password": password})))
+	r.secret(bmcRef(b.node), string(metal.ToJSON(map[string]string{"username": user, "password": password})))
 	r.start(time.Minute)
 	return b
 }
@@ -79,7 +79,7 @@ func (b *bench) order(kind metal.Kind, op metal.Operation, args any) metal.Comma
 	identity := b.server.Identity()
 	cmd := ownCommand(kind, op, args)
 	cmd.NodeUUID = b.node
-	cmd.Request.Driver, cmd.Request.Address, cmd.Request.CredentialsRef = "redfish", identity.RedfishAddress, "secret://tenant/bmc"
+	cmd.Request.Driver, cmd.Request.Address, cmd.Request.CredentialsRef = "redfish", identity.RedfishAddress, bmcRef(b.node)
 	cmd.Request.TLSSPKISHA256 = identity.SPKISHA256
 	return b.must(cmd)
 }
@@ -100,13 +100,17 @@ func TestMachineBootsItsMediumAndItsRamdiskWorks(t *testing.T) {
 	images := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "image "+r.URL.Path) }))
 	defer images.Close()
 	token := rand.Text() + rand.Text()
-	b.secret("secret://tenant/token", token)
+	b.secret(tokenRef(b.node), token)
+	withToken := func(cmd metal.Command) metal.Command {
+		cmd.Request.Secrets = map[string]string{metal.TokenParam: tokenRef(b.node)}
+		return cmd
+	}
 
 	var published metal.PublishMediaResult
-	result := b.must(ownCommand(metal.KindMediaPublish, metal.MediaPublish, metal.PublishMediaArgs{
+	result := b.must(withToken(ownCommand(metal.KindMediaPublish, metal.MediaPublish, metal.PublishMediaArgs{
 		Name: "boot-" + b.node + ".iso", KernelURL: images.URL + "/k", RamdiskURL: images.URL + "/r",
-		KernelParams: []string{"nofb", "ipa-api-url={relay}", "boot_method=vmedia"}, TokenRef: "secret://tenant/token",
-	}))
+		KernelParams: []string{"nofb", "ipa-api-url={relay}", "boot_method=vmedia"},
+	})))
 	if err := json.Unmarshal(result.ResultJSON, &published); err != nil {
 		t.Fatal(err)
 	}
@@ -118,10 +122,10 @@ func TestMachineBootsItsMediumAndItsRamdiskWorks(t *testing.T) {
 	if first.Token != token || !strings.HasPrefix(first.URL, "https://") || first.CA == "" {
 		t.Fatalf("the ramdisk calls with %+v", first)
 	}
-	result = b.must(ownCommand(metal.KindRamdisk, metal.RamdiskCall, metal.RamdiskCallArgs{
-		AgentURL: first.URL, VerifyCA: first.CA, TokenRef: "secret://tenant/token", Wait: true,
+	result = b.must(withToken(ownCommand(metal.KindRamdisk, metal.RamdiskCall, metal.RamdiskCallArgs{
+		AgentURL: first.URL, VerifyCA: first.CA, Wait: true,
 		Command: "clean.get_clean_steps", Params: map[string]any{"node": map[string]any{"uuid": b.node}, "ports": []any{}},
-	}))
+	})))
 	var called metal.RamdiskCallResult
 	if err := json.Unmarshal(result.ResultJSON, &called); err != nil || called.Command == nil || called.Command.Result["clean_steps"] == nil {
 		t.Errorf("steps: %s, %v", result.ResultJSON, err)

@@ -3,7 +3,6 @@ package siteagent
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -27,63 +26,24 @@ type secrets map[string][]byte
 // fetchSecrets gets what the command names. While the control plane cannot be
 // reached it waits, but not beyond the command's end.
 func (e *executor) fetchSecrets(ctx context.Context, cmd metal.Command) (secrets, error) {
-	refs, err := refsOf(cmd)
-	if err != nil || len(refs) == 0 {
+	refs := cmd.Request.SecretRefs()
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	// The control plane has looked at this too; the agent believes nobody.
+	if err := cmd.Request.CheckSecrets(cmd.NodeUUID); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithDeadline(ctx, cmd.ExpiresAt)
 	defer cancel()
 	got := secrets{}
 	for _, ref := range refs {
-		if got[ref] != nil {
-			continue
-		}
+		var err error
 		if got[ref], err = e.link.FetchSecret(ctx, cmd.ID, ref); err != nil {
 			return nil, err
 		}
 	}
 	return got, nil
-}
-
-// refsOf lists the secret refs of a command, those of its arguments too.
-func refsOf(cmd metal.Command) ([]string, error) {
-	var refs []string
-	add := func(ref string) {
-		if ref != "" {
-			refs = append(refs, ref)
-		}
-	}
-	add(cmd.Request.CredentialsRef)
-	switch cmd.Request.Operation {
-	case metal.MediaPublish:
-		var args metal.PublishMediaArgs
-		if err := decode(cmd, &args); err != nil {
-			return nil, err
-		}
-		add(args.TokenRef)
-	case metal.RamdiskCall:
-		var args metal.RamdiskCallArgs
-		if err := decode(cmd, &args); err != nil {
-			return nil, err
-		}
-		add(args.TokenRef)
-		for _, ref := range args.SecretParams {
-			add(ref)
-		}
-	case metal.CredentialRotate:
-		var args metal.RotateCredentialArgs
-		if err := decode(cmd, &args); err != nil {
-			return nil, err
-		}
-		add(args.NewCredentialsRef)
-	}
-	for _, ref := range refs {
-		if !metal.IsSecretRef(ref) {
-			// It is not quoted: it may be a secret where a ref belongs.
-			return nil, errors.New("a secret is named by something that is no ref")
-		}
-	}
-	return refs, nil
 }
 
 // decode reads a command's arguments.
@@ -149,18 +109,20 @@ func (s secrets) credentials(ref string) drivers.Credentials {
 
 func (e *executor) rotate(ctx context.Context, cmd metal.Command, s secrets) metal.CommandResult {
 	var args metal.RotateCredentialArgs
-	if err := decode(cmd, &args); err != nil {
+	if err := s.decode(cmd, &args); err != nil {
 		return resultOf(nil, err)
 	}
-	return e.drivers.Rotate(ctx, cmd.Request, s.credentials(cmd.Request.CredentialsRef), s.credentials(args.NewCredentialsRef))
+	return e.drivers.Rotate(ctx, cmd.Request, s.credentials(cmd.Request.CredentialsRef), drivers.ParseCredentials([]byte(args.NewCredentials)))
 }
 
 func (e *executor) publish(ctx context.Context, cmd metal.Command, s secrets) (any, error) {
 	var args metal.PublishMediaArgs
-	if err := decode(cmd, &args); err != nil {
+	if err := s.decode(cmd, &args); err != nil {
 		return nil, err
 	}
-	url, err := e.media.Publish(ctx, args, string(s[args.TokenRef]), e.base())
+	token := args.Token
+	args.Token = "" // the shelf keeps the arguments, and not the token
+	url, err := e.media.Publish(ctx, args, token, e.base())
 	if err != nil {
 		return nil, err
 	}
@@ -181,38 +143,32 @@ const answerMargin = 30 * time.Second
 
 func (e *executor) callRamdisk(ctx context.Context, cmd metal.Command, s secrets) (any, error) {
 	var args metal.RamdiskCallArgs
-	if err := decode(cmd, &args); err != nil {
+	if err := s.decode(cmd, &args); err != nil {
 		return nil, err
 	}
 	call := ramdisk.Call{
-		AgentURL: args.AgentURL, VerifyCA: args.VerifyCA, Token: string(s[args.TokenRef]),
+		AgentURL: args.AgentURL, VerifyCA: args.VerifyCA, Token: args.Token,
 		Command: args.Command, Params: args.Params, Wait: args.Wait, Until: cmd.ExpiresAt.Add(-answerMargin),
 	}
-	for path, ref := range args.SecretParams {
-		call.Secrets = append(call.Secrets, string(s[ref]))
-		if strings.HasPrefix(path, "/") {
-			value := metal.SecretValue(ref, string(s[ref]))
-			call.Secrets = append(call.Secrets, textsIn(value)...)
-			if err := point(call.Params, path, value); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		value, err := e.secretParam(ctx, args, string(s[ref]))
+	for ref, value := range s {
+		call.Secrets = append(append(call.Secrets, string(value)), textsIn(metal.SecretValue(ref, string(value)))...)
+	}
+	if args.ConfigDrive {
+		drive, err := e.configDrive(ctx, args, string(s[cmd.Request.Secrets[metal.ConfigDriveParam]]))
 		if err != nil {
 			return nil, err
 		}
-		if err := place(call.Params, path, value); err != nil {
+		call.Secrets = append(call.Secrets, drive)
+		if err := placeAt(map[string]any{"params": call.Params}, metal.ConfigDriveParam, drive); err != nil {
 			return nil, err
 		}
-		call.Secrets = append(call.Secrets, value)
 	}
 	return e.ramdisk.Do(ctx, call)
 }
 
-// secretParam is the value that goes to the ramdisk for a secret: a config
-// drive that is given as a description is built here.
-func (e *executor) secretParam(ctx context.Context, args metal.RamdiskCallArgs, value string) (string, error) {
+// configDrive is the config drive as the ramdisk takes it: one that is given as
+// a description is built here.
+func (e *executor) configDrive(ctx context.Context, args metal.RamdiskCallArgs, value string) (string, error) {
 	if !configdrive.IsDescription([]byte(value)) {
 		return value, nil
 	}
@@ -222,22 +178,25 @@ func (e *executor) secretParam(ctx context.Context, args metal.RamdiskCallArgs, 
 	return configdrive.Build(ctx, []byte(value), configdrive.Node{UUID: uuid, Name: name}, e.workDir)
 }
 
-// place sets the member at a dotted path; the objects on the way must be there.
-func place(params map[string]any, path, value string) error {
-	members := strings.Split(path, ".")
-	at := params
-	for _, member := range members[:len(members)-1] {
-		next, ok := at[member].(map[string]any)
-		if !ok {
-			return refusal.New(metal.CodeInvalidArgs, "the parameters have no object %q on the path %q", member, path)
+// decode reads a command's arguments with the values of its secret parameters
+// in their places. They are put nowhere else: a text in the arguments that looks
+// like a ref is a text.
+func (s secrets) decode(cmd metal.Command, args any) error {
+	if len(cmd.Request.Secrets) == 0 {
+		return decode(cmd, args)
+	}
+	var document any
+	if err := metal.JSON(cmd.Request.ArgsJSON).Decode(&document); err != nil {
+		return refusal.New(metal.CodeInvalidArgs, "the arguments of %s are not as expected: %s", cmd.Request.Operation, err)
+	}
+	for pointer, ref := range cmd.Request.Secrets {
+		if err := placeAt(document, pointer, metal.SecretValue(ref, string(s[ref]))); err != nil {
+			return err
 		}
-		at = next
 	}
-	if at == nil {
-		return refusal.New(metal.CodeInvalidArgs, "there are no parameters to put %q into", path)
-	}
-	at[members[len(members)-1]] = value
-	return nil
+	cmd.Request.ArgsJSON = []byte(metal.ToJSON(document))
+	defer clear(cmd.Request.ArgsJSON)
+	return decode(cmd, args)
 }
 
 // textsIn are all texts in a value.
@@ -258,37 +217,37 @@ func textsIn(v any) []string {
 	return texts
 }
 
-// point sets the member or item at a JSON pointer (RFC 6901), which must be
-// there.
-func point(params map[string]any, pointer string, value any) error {
-	missing := refusal.New(metal.CodeInvalidArgs, "the parameters have nothing at %q", pointer)
-	tokens := strings.Split(pointer[1:], "/")
-	last := len(tokens) - 1
-	var at any = params
+// placeAt sets the member or item at a JSON pointer (RFC 6901). What is around
+// it must be there; of a list, the item too.
+func placeAt(document any, pointer string, value any) error {
+	missing := refusal.New(metal.CodeInvalidArgs, "the arguments have no place at %q", pointer)
+	tokens := strings.Split(pointer, "/")[1:]
+	at := document
 	for i, token := range tokens {
+		last := i == len(tokens)-1
 		switch holder := at.(type) {
 		case map[string]any:
 			key := strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-			next, ok := holder[key]
-			if !ok {
-				return missing
-			}
-			if at = next; i == last {
+			if last {
 				holder[key] = value
+				return nil
 			}
+			at = holder[key]
 		case []any:
 			n, err := strconv.Atoi(token)
 			if err != nil || n < 0 || n >= len(holder) {
 				return missing
 			}
-			if at = holder[n]; i == last {
+			if last {
 				holder[n] = value
+				return nil
 			}
+			at = holder[n]
 		default:
 			return missing
 		}
 	}
-	return nil
+	return missing
 }
 
 // lease has the power watch look at the command's BMC. The credentials are

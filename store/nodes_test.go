@@ -306,7 +306,7 @@ func TestADeletedNodeTakesAllThatIsItsOwn(t *testing.T) {
 		port := metal.Port{UUID: storetest.UUID(), NodeUUID: n.UUID, Address: "52:54:00:00:00:01"}
 		command := metal.CommandRecord{ID: storetest.UUID(), NodeUUID: n.UUID, AgentID: "a", Kind: metal.KindQuery, Envelope: "{}"}
 		operation := metal.OperationRecord{ID: storetest.UUID(), NodeUUID: n.UUID, Axis: metal.AxisProvision, Verb: "manage"}
-		ref := store.SecretRef{Ref: metal.NodeSecretRef(n.UUID, "driver_info/redfish_password"), Scope: "tenant", NodeUUID: n.UUID}
+		ref := store.SecretRef{Ref: metal.DriverInfoSecrets(n.UUID).Below("redfish_password").Ref(), Scope: "tenant", NodeUUID: n.UUID}
 		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			for _, do := range []func() error{
 				func() error { return tx.InsertPort(ctx, &port) },
@@ -315,7 +315,7 @@ func TestADeletedNodeTakesAllThatIsItsOwn(t *testing.T) {
 				func() error { return tx.Post(ctx, n.UUID, metal.InboxVerb, "{}") },
 				func() error { return tx.AddHistory(ctx, &metal.HistoryEntry{UUID: storetest.UUID(), NodeUUID: n.UUID}) },
 				func() error { return tx.PutInventory(ctx, &metal.InventoryRecord{NodeUUID: n.UUID}) },
-				func() error { _, err := tx.PutSecret(ctx, &ref, []byte("sealed")); return err },
+				func() error { _, err := tx.PutSecret(ctx, &ref, storetest.Sealed("sealed")); return err },
 			} {
 				if err := do(); err != nil {
 					return err

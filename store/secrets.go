@@ -29,7 +29,8 @@ const (
 	SecretFailed  SecretState = "failed"  // a rotation's new value that was not taken
 )
 
-// SealedSecret is one version of a secret. The store never sees it open.
+// SealedSecret is one version of a secret. The store never sees it open. It is
+// sealed under its Name, so that it opens nowhere else.
 type SealedSecret struct {
 	Ref       string
 	Version   int64
@@ -37,6 +38,9 @@ type SealedSecret struct {
 	Sealed    []byte
 	CreatedAt time.Time
 }
+
+// Name is what the version is sealed as.
+func (s *SealedSecret) Name() string { return metal.SecretName(s.Ref, s.Version) }
 
 var secretRefs = newTable("secret_refs", func(s *SecretRef) []field {
 	return []field{
@@ -104,9 +108,13 @@ func secretNotFound(ref string) error {
 	return metal.Errorf(metal.NotFound, "Secret %s could not be found.", ref)
 }
 
-// PutSecret makes sealed the current version; the one before is forgotten. It
-// sets ref's times.
-func (tx *Tx) PutSecret(ctx context.Context, ref *SecretRef, sealed []byte) (version int64, err error) {
+// Seal seals a secret under the name of its version (metal.SecretName), which
+// only the store knows.
+type Seal func(name string) ([]byte, error)
+
+// PutSecret makes what seal gives the current version; the one before is
+// deleted. It sets ref's times.
+func (tx *Tx) PutSecret(ctx context.Context, ref *SecretRef, seal Seal) (version int64, err error) {
 	ref.CreatedAt, ref.UpdatedAt = tx.now(), tx.now()
 	added, err := secretRefs.insert(ctx, tx.c, ref)
 	if err != nil {
@@ -118,7 +126,7 @@ func (tx *Tx) PutSecret(ctx context.Context, ref *SecretRef, sealed []byte) (ver
 			return 0, failed(err, "put secret %s", ref.Ref)
 		}
 	}
-	return version, tx.addSecretVersion(ctx, ref.Ref, version, SecretCurrent, sealed)
+	return version, tx.addSecretVersion(ctx, ref.Ref, version, SecretCurrent, seal)
 }
 
 // retireSecret forgets the current version of a secret that was there before,
@@ -143,14 +151,14 @@ func (tx *Tx) forgetCurrent(ctx context.Context, ref string) error {
 
 // PutPendingSecret stores the value that a rotation is to prove, beside the
 // current one. There is one at most.
-func (tx *Tx) PutPendingSecret(ctx context.Context, ref string, sealed []byte) (version int64, err error) {
+func (tx *Tx) PutPendingSecret(ctx context.Context, ref string, seal Seal) (version int64, err error) {
 	if _, err := tx.SecretRef(ctx, ref); err != nil {
 		return 0, err
 	}
 	if version, err = tx.nextSecretVersion(ctx, ref); err != nil {
 		return 0, err
 	}
-	return version, tx.addSecretVersion(ctx, ref, version, SecretPending, sealed)
+	return version, tx.addSecretVersion(ctx, ref, version, SecretPending, seal)
 }
 
 func (tx *Tx) nextSecretVersion(ctx context.Context, ref string) (int64, error) {
@@ -159,7 +167,11 @@ func (tx *Tx) nextSecretVersion(ctx context.Context, ref string) (int64, error) 
 	return version, failed(err, "number secret %s", ref)
 }
 
-func (tx *Tx) addSecretVersion(ctx context.Context, ref string, version int64, state SecretState, sealed []byte) error {
+func (tx *Tx) addSecretVersion(ctx context.Context, ref string, version int64, state SecretState, seal Seal) error {
+	sealed, err := seal(metal.SecretName(ref, version))
+	if err != nil {
+		return fmt.Errorf("seal secret %s: %w", ref, err)
+	}
 	v := SealedSecret{Ref: ref, Version: version, State: state, Sealed: sealed, CreatedAt: tx.now()}
 	added, err := sealedSecrets.insert(ctx, tx.c, &v)
 	if err == nil && !added {
@@ -205,13 +217,9 @@ func (tx *Tx) DeleteSecret(ctx context.Context, ref string) error {
 	return failed(err, "delete secret %s", ref)
 }
 
-// DeleteSecretsUnder forgets all secrets whose refs begin with prefix, which
-// ends with a slash.
-func (tx *Tx) DeleteSecretsUnder(ctx context.Context, prefix string) error {
-	rest, ok := strings.CutSuffix(prefix, "/")
-	if !ok {
-		return fmt.Errorf("store: %q is no place of secrets", prefix)
-	}
-	_, err := tx.c.exec(ctx, "DELETE FROM secret_refs WHERE ref > ? AND ref < ?", prefix, rest+string(rune('/'+1)))
-	return failed(err, "delete secrets under %s", prefix)
+// DeleteSecrets deletes the secrets at a place and below it.
+func (tx *Tx) DeleteSecrets(ctx context.Context, place metal.SecretPlace) error {
+	ref := strings.TrimSuffix(place.Ref(), "/")
+	_, err := tx.c.exec(ctx, "DELETE FROM secret_refs WHERE ref = ? OR ref > ? AND ref < ?", ref, ref+"/", ref+string(rune('/'+1)))
+	return failed(err, "delete secrets under %s", ref)
 }

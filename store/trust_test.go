@@ -21,14 +21,14 @@ func TestARotationKeepsTheCurrentSecretUntilTheNewOneIsProved(t *testing.T) {
 		ref := store.SecretRef{Ref: "secret://fleet/one", Scope: "fleet"}
 		put := func(value string) (v int64) {
 			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
-				v, err = tx.PutSecret(ctx, &ref, []byte(value))
+				v, err = tx.PutSecret(ctx, &ref, storetest.Sealed(value))
 				return err
 			})
 			return v
 		}
 		pend := func(value string) (v int64, err error) {
 			err = s.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-				v, err = tx.PutPendingSecret(ctx, ref.Ref, []byte(value))
+				v, err = tx.PutPendingSecret(ctx, ref.Ref, storetest.Sealed(value))
 				return err
 			})
 			return v, err
@@ -84,9 +84,9 @@ func TestARotationKeepsTheCurrentSecretUntilTheNewOneIsProved(t *testing.T) {
 func TestANodesSecretsAreListed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		n := storetest.Node(t, s, nil)
-		ref := metal.NodeSecretRef(n.UUID, "driver_info/redfish_password")
+		ref := metal.DriverInfoSecrets(n.UUID).Below("redfish_password").Ref()
 		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: n.UUID}, []byte("sealed"))
+			_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: n.UUID}, storetest.Sealed("sealed"))
 			return err
 		})
 		got, err := s.SecretRefs(t.Context(), n.UUID)
@@ -260,33 +260,40 @@ func TestSitesAreListedByName(t *testing.T) {
 	})
 }
 
-func TestSecretsUnderAPlaceGoTogether(t *testing.T) {
+func TestSecretsOfAPlaceAreDeletedTogether(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		under := func(ref string) error {
-			return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSecretsUnder(ctx, ref) })
-		}
-		for _, ref := range []string{"secret://tenant/a/1/x", "secret://tenant/a/1/x/y", "secret://tenant/a/10/x", "secret://tenant/a/1", "secret://tenant/A/1/x"} {
+		place := metal.SecretPlace{Owner: metal.RunbookSecrets, UUID: "1", Path: "steps"}
+		other := metal.SecretPlace{Owner: metal.RunbookSecrets, UUID: "10", Path: "steps"}
+		upper := metal.SecretPlace{Owner: metal.RunbookSecrets, UUID: "1", Path: "Steps"}
+		longer := metal.SecretPlace{Owner: metal.RunbookSecrets, UUID: "1", Path: "steps0"}
+		kept := []string{other.Below("x").Ref(), upper.Below("x").Ref(), longer.Ref()}
+		for _, ref := range append([]string{place.Ref(), place.Below("x").Ref(), place.Below("x/y").Ref()}, kept...) {
 			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
-				_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant"}, []byte("sealed"))
+				_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant"}, storetest.Sealed("sealed"))
 				return err
 			})
 		}
-		if err := under("secret://tenant/a/1"); err == nil {
-			t.Error("what is no place was taken for one")
+		left := func(place metal.SecretPlace) []string {
+			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSecrets(ctx, place) })
+			list, err := s.SecretRefs(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var refs []string
+			for _, r := range list {
+				refs = append(refs, r.Ref)
+			}
+			return refs
 		}
-		if err := under("secret://tenant/a/1/"); err != nil {
-			t.Fatal(err)
+		slices.Sort(kept)
+		if got := left(place); !slices.Equal(got, kept) {
+			t.Errorf("left are %v, want %v", got, kept)
 		}
-		left, err := s.SecretRefs(t.Context(), "")
-		var refs []string
-		for _, r := range left {
-			refs = append(refs, r.Ref)
-		}
-		if want := []string{"secret://tenant/A/1/x", "secret://tenant/a/1", "secret://tenant/a/10/x"}; err != nil || !slices.Equal(refs, want) {
-			t.Errorf("left are %v, %v", refs, err)
-		}
-		if _, err := s.SealedSecret(t.Context(), "secret://tenant/a/1/x"); metal.ReasonOf(err) != metal.NotFound {
+		if _, err := s.SealedSecret(t.Context(), place.Below("x").Ref()); metal.ReasonOf(err) != metal.NotFound {
 			t.Errorf("a deleted secret: %v", err)
+		}
+		if got := left(metal.SecretPlace{Owner: metal.RunbookSecrets, UUID: "1"}); len(got) != 1 || got[0] != other.Below("x").Ref() {
+			t.Errorf("left are %v, want those of the other owner", got)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"bytes"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -124,22 +123,4 @@ func withCommandID(err error, body []byte) error {
 	named := *r
 	named.CommandID = claim.ID
 	return &named
-}
-
-// refsIn are the secret refs that a command carries: its credentials and every
-// ref at any depth of its arguments and options.
-func refsIn(command metal.Command) map[string]bool {
-	refs := map[string]bool{}
-	if command.Request.CredentialsRef != "" {
-		refs[command.Request.CredentialsRef] = true
-	}
-	for _, text := range [][]byte{command.Request.ArgsJSON, command.Request.DriverOptionsJSON} {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		for token, err := decoder.Token(); err == nil; token, err = decoder.Token() {
-			if s, ok := token.(string); ok && metal.IsSecretRef(s) {
-				refs[s] = true
-			}
-		}
-	}
-	return refs
 }

@@ -175,15 +175,3 @@ func FuzzVerify(f *testing.F) {
 		}
 	})
 }
-
-func TestRefsAreFoundAtAnyDepth(t *testing.T) {
-	t.Parallel()
-	d := newDeployment(t)
-	c := d.command(func(c *metal.Command) {
-		c.Request.ArgsJSON = []byte(`{"tokenRef":"secret://tenant/a","secretParams":{"x.y":"vault://b"},"deep":[{"z":["env://C"]}],"no":"c-1"}`)
-	})
-	want := map[string]bool{"secret://tenant/nodes/n-1/password": true, "secret://tenant/a": true, "vault://b": true, "env://C": true}
-	if diff := cmp.Diff(want, refsIn(c)); diff != "" {
-		t.Error(diff)
-	}
-}

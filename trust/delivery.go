@@ -6,7 +6,9 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	jose "github.com/go-jose/go-jose/v4"
@@ -125,8 +127,9 @@ func (c *CA) NewReleaser(secrets Secrets, releases Releases) *Releaser {
 
 // Release answers the signed request that came in the session of an agent: the
 // JWE, or a Refusal. The request must be signed by the current certificate of
-// that same agent, issued by this deployment's CA; the ref must be named by a
-// live command addressed to it; and the request must be new.
+// that same agent, issued by this deployment's CA; the ref must stand in a typed
+// field of a live command addressed to it, and be of that command's node; and
+// the request must be new.
 func (r *Releaser) Release(ctx context.Context, sessionAgent, envelope string) (string, error) {
 	body, signer, err := r.ca.openAgentMessage(typeSecretRequest, envelope)
 	if err != nil {
@@ -156,6 +159,9 @@ func (r *Releaser) Release(ctx context.Context, sessionAgent, envelope string) (
 	value, err := r.secrets.Secret(ctx, request.Ref)
 	if metal.ReasonOf(err) == metal.NotFound {
 		return "", refuse(RefusedNoSecret, err, "there is no secret at %s", request.Ref)
+	}
+	if errors.Is(err, ErrNotOpened) {
+		return "", refuse(RefusedNoSecret, err, "the secret at %s does not open; write the value again", request.Ref)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read secret %s: %w", request.Ref, err)
@@ -222,8 +228,13 @@ func (r *Releaser) checkBinding(ctx context.Context, request secretRequest) erro
 	if err != nil {
 		return unbound(err)
 	}
-	if command.ID != record.ID || command.AgentID != request.AgentID || !refsIn(command)[request.Ref] {
+	if command.ID != record.ID || command.AgentID != request.AgentID || !slices.Contains(command.Request.SecretRefs(), request.Ref) {
 		return unbound(nil)
+	}
+	// A signature over another node's secret does not make it the node's: who
+	// edits rows may have made the conductor sign it.
+	if err := command.Request.CheckSecrets(command.NodeUUID); err != nil {
+		return unbound(err)
 	}
 	// A command begun in time may need its secret a little later.
 	if r.ca.now().After(command.ExpiresAt.Add(deliveryLife)) {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 // vault is what a Releaser needs, in memory.
 type vault struct {
 	*deployment
+	at       string // of the one secret
 	value    []byte
 	records  map[string]metal.CommandRecord
 	revoked  bool
@@ -24,11 +26,11 @@ type vault struct {
 	releaser *Releaser
 }
 
-const passwordRef = "secret://tenant/nodes/n-1/password"
+const passwordRef = "secret://tenant/nodes/n-1/driver_info/redfish_password"
 
 func newVault(t *testing.T) *vault {
 	t.Helper()
-	v := &vault{deployment: newDeployment(t), value: []byte(rand.Text()), used: map[string]bool{}}
+	v := &vault{deployment: newDeployment(t), at: passwordRef, value: []byte(rand.Text()), used: map[string]bool{}}
 	v.records = map[string]metal.CommandRecord{
 		"c-1": {ID: "c-1", AgentID: "a-1", Status: metal.CommandSent, Envelope: v.envelope(nil)},
 	}
@@ -37,7 +39,7 @@ func newVault(t *testing.T) *vault {
 }
 
 func (v *vault) Secret(_ context.Context, ref string) ([]byte, error) {
-	if ref != passwordRef {
+	if ref != v.at {
 		return nil, metal.Errorf(metal.NotFound, "no secret")
 	}
 	return v.value, v.failure
@@ -87,12 +89,49 @@ func TestSecretReachesItsRequesterAndNobodyElse(t *testing.T) {
 	wantRefusal(t, err, RefusedExpired, "opening too late")
 }
 
+func rawJSON(v any) []byte { return []byte(metal.ToJSON(v)) }
+
+type attempt struct {
+	session string
+	request *SecretExchange
+}
+
+// naming asks for ref on behalf of a command that the conductor has signed.
+func (v *vault) naming(op metal.Operation, ref string, change func(r *metal.Request)) attempt {
+	v.t.Helper()
+	v.record(func(r *metal.CommandRecord) {
+		r.Envelope = v.envelope(func(c *metal.Command) {
+			c.Kind, _ = metal.CommandKind(op)
+			c.Request = metal.Request{Operation: op}
+			change(&c.Request)
+		})
+	})
+	return attempt{"a-1", v.request("a-1", "c-1", ref)}
+}
+
+// Each operation gets the secrets of its node that belong into it.
+func TestSecretsThatAreReleased(t *testing.T) {
+	t.Parallel()
+	for pointer, op := range map[string]metal.Operation{
+		metal.TokenParam: metal.MediaPublish, metal.ConfigDriveParam: metal.RamdiskCall, "/params/step/args/x": metal.RamdiskCall,
+		metal.NewCredentialsParam: metal.CredentialRotate,
+	} {
+		ref := map[string]string{
+			metal.TokenParam: metal.RamdiskToken("n-1").Ref(), metal.ConfigDriveParam: metal.InstanceInfoSecrets("n-1").Below("configdrive").Ref(),
+			"/params/step/args/x":     (&metal.OperationRecord{ID: "o", NodeUUID: "n-1"}).Secrets().Below("x").Ref(),
+			metal.NewCredentialsParam: passwordRef,
+		}[pointer]
+		v := newVault(t)
+		v.at = ref
+		a := v.naming(op, ref, func(r *metal.Request) { r.Secrets = map[string]string{pointer: ref} })
+		if _, err := v.releaser.Release(t.Context(), a.session, a.request.Envelope); err != nil {
+			t.Errorf("%s of %s: %v", pointer, op, err)
+		}
+	}
+}
+
 func TestSecretRequestsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	type attempt struct {
-		session string
-		request *SecretExchange
-	}
 	for name, c := range map[string]struct {
 		prepare func(v *vault) attempt
 		want    RefusalCode
@@ -123,6 +162,33 @@ func TestSecretRequestsThatAreRefused(t *testing.T) {
 			v.record(func(r *metal.CommandRecord) { r.Envelope = v.envelope(func(c *metal.Command) { c.ID = "c-2" }) })
 			return attempt{"a-1", v.request("a-1", "c-1", passwordRef)}
 		}, RefusedUnbound},
+		"text in the arguments": {func(v *vault) attempt {
+			return v.naming(metal.PowerSet, passwordRef, func(r *metal.Request) { r.ArgsJSON = rawJSON(map[string]any{"x": []string{passwordRef}}) })
+		}, RefusedUnbound},
+		"text in the options": {func(v *vault) attempt {
+			return v.naming(metal.PowerSet, passwordRef, func(r *metal.Request) {
+				r.DriverOptionsJSON = rawJSON(map[string]any{"username": passwordRef})
+			})
+		}, RefusedUnbound},
+		"another node's password": {func(v *vault) attempt {
+			const ref = "secret://tenant/nodes/n-2/driver_info/redfish_password"
+			return v.naming(metal.PowerSet, ref, func(r *metal.Request) { r.CredentialsRef = ref })
+		}, RefusedUnbound},
+		"password for a ramdisk": {func(v *vault) attempt {
+			return v.naming(metal.RamdiskCall, passwordRef, func(r *metal.Request) { r.Secrets = map[string]string{"/params/x": passwordRef} })
+		}, RefusedUnbound},
+		"another node's config drive": {func(v *vault) attempt {
+			const ref = "secret://tenant/nodes/n-2/instance_info/configdrive"
+			return v.naming(metal.RamdiskCall, ref, func(r *metal.Request) { r.Secrets = map[string]string{metal.ConfigDriveParam: ref} })
+		}, RefusedUnbound},
+		"secret parameter of an operation without any": {func(v *vault) attempt {
+			const ref = "secret://tenant/nodes/n-1/instance_info/configdrive"
+			return v.naming(metal.PowerSet, ref, func(r *metal.Request) { r.Secrets = map[string]string{"/x": ref} })
+		}, RefusedUnbound},
+		"a sealed value that was swapped": {func(v *vault) attempt {
+			v.failure = fmt.Errorf("open: %w", ErrNotOpened)
+			return attempt{"a-1", v.request("a-1", "c-1", passwordRef)}
+		}, RefusedNoSecret},
 		"old request": {func(v *vault) attempt {
 			x := v.request("a-1", "c-1", passwordRef)
 			v.clock.move(deliveryLife + time.Second)

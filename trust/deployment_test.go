@@ -113,7 +113,7 @@ func (d *deployment) command(change func(*metal.Command)) metal.Command {
 		ID: "c-1", Kind: metal.KindPower, NodeUUID: "n-1", AgentID: "a-1", IssuedAt: now, ExpiresAt: now.Add(time.Minute),
 		Authority: metal.Authority{Type: metal.AuthorityNone},
 		Request: metal.Request{
-			Driver: "redfish", Address: "https://bmc.invalid", CredentialsRef: "secret://tenant/nodes/n-1/password",
+			Driver: "redfish", Address: "https://bmc.invalid", CredentialsRef: passwordRef,
 			Operation: metal.PowerSet, ArgsJSON: []byte(`{"target":"power on"}`),
 		},
 	}

@@ -101,9 +101,14 @@ func makeDeploymentKey(path string) error {
 	return nil
 }
 
-// Seal makes the sealed form of plaintext; ref is bound to it, so that a value
-// moved under another ref does not open.
-func (s *Sealer) Seal(ref string, plaintext []byte) ([]byte, error) {
+// ErrNotOpened is the error for a sealed value that was altered, or sealed under
+// another name or deployment key.
+var ErrNotOpened = errors.New("the sealed value is not the one that was sealed here")
+
+// Seal makes the sealed form of plaintext. The name is authenticated data of
+// both encryptions: under another name the value does not open. That of a secret
+// has its owner, place and version (metal.SecretName).
+func (s *Sealer) Seal(name string, plaintext []byte) ([]byte, error) {
 	dataKey := make([]byte, dataKeySize)
 	_, _ = rand.Read(dataKey)
 	data, err := newAEAD(dataKey)
@@ -113,24 +118,24 @@ func (s *Sealer) Seal(ref string, plaintext []byte) ([]byte, error) {
 	sealed := make([]byte, 0, sealedMinimum+len(plaintext))
 	sealed = append(sealed, sealedVersion)
 	sealed = append(sealed, s.keyID[:]...)
-	aad := []byte(ref)
+	aad := []byte(name)
 	sealed = s.wrap.Seal(sealed, nil, dataKey, aad)
 	return data.Seal(sealed, nil, plaintext, aad), nil
 }
 
-// Open is the plaintext that was sealed under ref.
-func (s *Sealer) Open(ref string, sealed []byte) ([]byte, error) {
+// Open is the plaintext that was sealed under name.
+func (s *Sealer) Open(name string, sealed []byte) ([]byte, error) {
 	if len(sealed) < sealedMinimum || sealed[0] != sealedVersion {
-		return nil, fmt.Errorf("open %s: not a sealed value", ref)
+		return nil, fmt.Errorf("open %s: not a sealed value: %w", name, ErrNotOpened)
 	}
 	if !bytes.Equal(sealed[1:sealedHead], s.keyID[:]) {
-		return nil, fmt.Errorf("open %s: sealed under another deployment key", ref)
+		return nil, fmt.Errorf("open %s: sealed under another deployment key: %w", name, ErrNotOpened)
 	}
-	aad := []byte(ref)
+	aad := []byte(name)
 	body := sealed[sealedHead:]
 	dataKey, err := s.wrap.Open(nil, nil, body[:wrappedKeySize], aad)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", ref, err)
+		return nil, fmt.Errorf("open %s: %w: %w", name, ErrNotOpened, err)
 	}
 	data, err := newAEAD(dataKey)
 	if err != nil {
@@ -138,7 +143,7 @@ func (s *Sealer) Open(ref string, sealed []byte) ([]byte, error) {
 	}
 	plaintext, err := data.Open(nil, nil, body[wrappedKeySize:], aad)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", ref, err)
+		return nil, fmt.Errorf("open %s: %w: %w", name, ErrNotOpened, err)
 	}
 	return plaintext, nil
 }

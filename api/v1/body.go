@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"ferrule/metal"
 )
 
 // rawFault is an error whose body is sent as it is, without the wrapping of the
@@ -173,7 +175,13 @@ func normalNumber(n json.Number) (json.Number, error) {
 	return json.Number(text), nil
 }
 
+// checkText looks at every text that comes in a body or a query: keys and
+// values. What has the form of a reference to a secret is refused here, whatever
+// it is meant for.
 func checkText(where, s string) error {
+	if err := metal.RefuseRef(s); err != nil {
+		return err
+	}
 	if strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s) {
 		return badRequest("A text in %s holds a NUL character or is not UTF-8.", where)
 	}

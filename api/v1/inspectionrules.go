@@ -107,7 +107,7 @@ func (s *Service) createInspectionRule(c *call) error {
 		return err
 	}
 	r.UUID = filledIn(r.UUID)
-	secrets, err := s.sealRule(&metal.InspectionRule{}, r)
+	secrets, err := sealRule(&metal.InspectionRule{}, r)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Service) createInspectionRule(c *call) error {
 		if err := tx.InsertInspectionRule(ctx, r); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -147,14 +147,14 @@ func (s *Service) updateInspectionRule(c *call) error {
 		case before.Sensitive && !r.Sensitive:
 			return badRequest("Inspection rules cannot have the sensitive flag unset.")
 		}
-		secrets, err := s.sealRule(&before, &r)
+		secrets, err := sealRule(&before, &r)
 		if err != nil {
 			return err
 		}
 		if err := tx.UpdateInspectionRule(ctx, &r); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *Service) deleteInspectionRule(c *call) error {
 		if err := tx.DeleteInspectionRule(ctx, r.UUID); err != nil {
 			return err
 		}
-		return tx.DeleteSecretsUnder(ctx, metal.OwnSecretRef(metal.InspectionRuleSecrets, r.UUID, ""))
+		return tx.DeleteSecrets(ctx, metal.SecretPlace{Owner: metal.InspectionRuleSecrets, UUID: r.UUID})
 	})
 	if err != nil {
 		return err

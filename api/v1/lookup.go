@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,7 +22,6 @@ const (
 	keyLastHeartbeat = "agent_last_heartbeat"
 	keyAgentStatus   = "agent_status"
 	keyAgentMessage  = "agent_status_message"
-	tokenSecret      = "driver_internal_info/agent_secret_token"
 )
 
 func (s *Service) checkRamdiskEndpoints() error {
@@ -132,11 +130,7 @@ func (s *Service) giveToken(ctx context.Context, n *metal.Node) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	ref := metal.NodeSecretRef(n.UUID, tokenSecret)
-	sealed, err := s.sealer.Seal(ref, []byte(token))
-	if err != nil {
-		return "", fmt.Errorf("seal the ramdisk's token of node %s: %w", n.UUID, err)
-	}
+	ref := metal.RamdiskToken(n.UUID).Ref()
 	given := token
 	err = s.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		fresh, err := tx.LockNode(ctx, n.UUID)
@@ -156,7 +150,7 @@ func (s *Service) giveToken(ctx context.Context, n *metal.Node) (string, error) 
 			return err
 		}
 		*n = *fresh
-		return putSecret(ctx, tx, n.UUID, ref, sealed)
+		return s.putSecret(ctx, tx, n.UUID, ref, token)
 	})
 	return given, err
 }
@@ -172,22 +166,14 @@ func newToken() (string, error) {
 
 // token is the node's token in clear; "" where it has none.
 func (s *Service) token(ctx context.Context, n *metal.Node) (string, error) {
-	ref := n.DriverInternalInfo.Text(keyToken)
-	if !metal.IsSecretRef(ref) {
+	if n.DriverInternalInfo.Text(keyToken) == "" {
 		return "", nil
 	}
-	secret, err := s.store.SealedSecret(ctx, ref)
+	token, err := s.openSecret(ctx, s.store, metal.RamdiskToken(n.UUID).Ref())
 	if metal.ReasonOf(err) == metal.NotFound {
 		return "", nil
 	}
-	if err != nil {
-		return "", err
-	}
-	plain, err := s.sealer.Open(ref, secret.Sealed)
-	if err != nil {
-		return "", errors.Join(fmt.Errorf("open the ramdisk's token of node %s", n.UUID), err)
-	}
-	return string(plain), nil
+	return token, err
 }
 
 var ramdiskView = view{openapi.NodeUUID, openapi.NodeProperties, openapi.NodeInstanceInfo, openapi.NodeDriverInternalInfo, openapi.NodeLinks}

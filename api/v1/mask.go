@@ -37,6 +37,13 @@ func appendMasked(b []byte, j metal.JSON, extra ...string) []byte {
 	return appendMaskedObject(b, object, extra)
 }
 
+// appendWithoutRefs appends a stored JSON object with its refs masked: whoever
+// may see credentials sees no ref either, so that no client ever has one.
+func appendWithoutRefs(b []byte, j metal.JSON) []byte {
+	shown, _ := metal.ReplaceRefs(j.Object(), func(string) (any, error) { return metal.Masked, nil })
+	return append(b, metal.ToJSON(shown)...)
+}
+
 func appendMaskedObject(b []byte, object gjson.Result, extra []string) []byte {
 	b = append(b, '{')
 	begin := len(b)

@@ -49,7 +49,7 @@ var nodeEncoders = [...]nodeEncoder{
 		case e.redaction.driverInfo:
 			return append(b, redactedDriverInfo...)
 		case e.redaction.showSecrets:
-			return appendObject(b, n.DriverInfo)
+			return appendWithoutRefs(b, n.DriverInfo)
 		}
 		return appendMasked(b, n.DriverInfo, "snmp_auth_key", "snmp_priv_key")
 	},
@@ -58,7 +58,7 @@ var nodeEncoders = [...]nodeEncoder{
 		case e.redaction.internalInfo:
 			return append(b, redactedInternalInfo...)
 		case e.redaction.showSecrets:
-			return appendObject(b, n.DriverInternalInfo)
+			return appendWithoutRefs(b, n.DriverInternalInfo)
 		}
 		return appendMasked(b, n.DriverInternalInfo)
 	},
@@ -66,7 +66,7 @@ var nodeEncoders = [...]nodeEncoder{
 	openapi.NodeExtra:      func(b []byte, n *metal.Node, _ *encoding) []byte { return appendObject(b, n.Extra) },
 	openapi.NodeInstanceInfo: func(b []byte, n *metal.Node, e *encoding) []byte {
 		if e.redaction.showInstanceSecrets {
-			return appendObject(b, n.InstanceInfo)
+			return appendWithoutRefs(b, n.InstanceInfo)
 		}
 		return appendMasked(b, n.InstanceInfo, "configdrive", "image_url")
 	},

@@ -44,7 +44,7 @@ func (s *Service) createNode(c *call) error {
 		if err := tx.InsertNode(ctx, n); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err

@@ -150,7 +150,7 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 	if err := u.tx.UpdateNode(ctx, n); err != nil {
 		return err
 	}
-	return secrets.write(ctx, u.tx)
+	return u.service.writeSecrets(ctx, u.tx, secrets)
 }
 
 // checkState refuses a change while the node moves from one state to another.

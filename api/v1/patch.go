@@ -114,6 +114,9 @@ func parseOp(item any, pattern *regexp.Regexp) (patchOp, error) {
 	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		segments[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
+		if err := metal.RefuseRef(segments[i]); err != nil {
+			return patchOp{}, err
+		}
 	}
 	value, given := m["value"]
 	if op != "remove" && !given {

@@ -195,17 +195,17 @@ func (v *verb) begin(ctx context.Context) error {
 		return err
 	}
 	op := metal.OperationRecord{ID: newUUID(), NodeUUID: n.UUID, Axis: metal.AxisProvision, Verb: string(info.Verb), Args: args}
-	stepSecrets, err := v.service.sealOperation(&op)
+	stepSecrets, err := sealOperation(&op)
 	if err != nil {
 		return err
 	}
 	if err := v.service.open(ctx, v.tx, v.call, n, op); err != nil {
 		return err
 	}
-	if err := secrets.write(ctx, v.tx); err != nil {
+	if err := v.service.writeSecrets(ctx, v.tx, secrets); err != nil {
 		return err
 	}
-	return stepSecrets.write(ctx, v.tx)
+	return v.service.writeSecrets(ctx, v.tx, stepSecrets)
 }
 
 // supersede closes the operation that waits for somebody else: a tear down takes
@@ -222,7 +222,7 @@ func (v *verb) supersede(ctx context.Context) error {
 		if err := v.tx.CloseOperation(ctx, &ops[i]); err != nil {
 			return err
 		}
-		if err := dropSecrets(ctx, v.tx, ops[i].SecretsOf()); err != nil {
+		if err := v.tx.DeleteSecrets(ctx, ops[i].Secrets()); err != nil {
 			return err
 		}
 	}

@@ -151,7 +151,7 @@ func (s *Service) createRunbook(c *call) error {
 		return err
 	}
 	r.UUID = filledIn(r.UUID)
-	secrets, err := s.sealSteps(metal.RunbookSecrets, r.UUID, "", &r.Steps)
+	secrets, err := sealSteps(metal.RunbookSecrets, r.UUID, "", &r.Steps)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *Service) createRunbook(c *call) error {
 		if err := tx.InsertRunbook(ctx, r); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -221,14 +221,14 @@ func (s *Service) updateRunbook(c *call) error {
 				return err
 			}
 		}
-		secrets, err := s.sealSteps(metal.RunbookSecrets, r.UUID, before, &r.Steps)
+		secrets, err := sealSteps(metal.RunbookSecrets, r.UUID, before, &r.Steps)
 		if err != nil {
 			return err
 		}
 		if err := tx.UpdateRunbook(ctx, &r); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -282,7 +282,7 @@ func (s *Service) deleteRunbook(c *call) error {
 		if err := tx.DeleteRunbook(ctx, r.UUID); err != nil {
 			return err
 		}
-		return tx.DeleteSecretsUnder(ctx, metal.OwnSecretRef(metal.RunbookSecrets, r.UUID, ""))
+		return tx.DeleteSecrets(ctx, metal.SecretPlace{Owner: metal.RunbookSecrets, UUID: r.UUID})
 	})
 	if err != nil {
 		return err

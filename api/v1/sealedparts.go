@@ -3,7 +3,6 @@ package v1
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"ferrule/metal"
 	"ferrule/store"
@@ -15,13 +14,12 @@ import (
 // sealSteps moves the credentials in the arguments of steps to secrets of the
 // template or runbook. Of each interface and step there is one at most, so that
 // a mask finds what it stands for wherever the step has moved.
-func (s *Service) sealSteps(kind, uuid string, before metal.JSON, after *metal.JSON) (*secretChanges, error) {
-	changes := &secretChanges{puts: map[string][]byte{}}
+func sealSteps(kind metal.SecretOwner, uuid string, before metal.JSON, after *metal.JSON) (*secretChanges, error) {
 	if before == *after {
-		return changes, nil
+		return changesOf(""), nil
 	}
 	steps := stepList(*after)
-	seal := &metal.Sealing{Owner: metal.OwnSecretRef(kind, uuid, ""), Place: "steps", Typed: true, Old: argsByStep(stepList(before))}
+	seal := &metal.Sealing{Place: metal.SecretPlace{Owner: kind, UUID: uuid, Path: "steps"}, Typed: true, Old: argsByStep(stepList(before))}
 	moved, err := seal.Move(argsByStep(steps))
 	if err != nil {
 		return nil, err
@@ -33,7 +31,7 @@ func (s *Service) sealSteps(kind, uuid string, before metal.JSON, after *metal.J
 		}
 	}
 	*after = metal.ToJSON(steps)
-	return changes, changes.seal(s.sealer, seal)
+	return changesOf("", seal), nil
 }
 
 func argsByStep(steps []any) map[string]any {
@@ -51,8 +49,8 @@ func stepName(step map[string]any) string { return fmt.Sprint(step["interface"],
 // sealRule moves the credentials in actions and conditions to secrets of the
 // rule: what stands under a key that Ironic masks, what an action writes to a
 // credential's place, and of a sensitive rule every value.
-func (s *Service) sealRule(before, after *metal.InspectionRule) (*secretChanges, error) {
-	changes := &secretChanges{puts: map[string][]byte{}}
+func sealRule(before, after *metal.InspectionRule) (*secretChanges, error) {
+	var all []*metal.Sealing
 	for place, part := range map[string][2]*metal.JSON{
 		"actions": {&before.Actions, &after.Actions}, "conditions": {&before.Conditions, &after.Conditions},
 	} {
@@ -61,7 +59,7 @@ func (s *Service) sealRule(before, after *metal.InspectionRule) (*secretChanges,
 		}
 		ops := stepList(*part[1])
 		seal := &metal.Sealing{
-			Owner: metal.OwnSecretRef(metal.InspectionRuleSecrets, after.UUID, ""), Place: place, Typed: true,
+			Place: metal.SecretPlace{Owner: metal.InspectionRuleSecrets, UUID: after.UUID, Path: place}, Typed: true,
 			Pairs: place == "actions", Whole: after.Sensitive, Old: ruleValues(stepList(*part[0])),
 		}
 		moved, err := seal.Move(ruleValues(ops))
@@ -74,11 +72,9 @@ func (s *Service) sealRule(before, after *metal.InspectionRule) (*secretChanges,
 			}
 		}
 		*part[1] = metal.ToJSON(ops)
-		if err := changes.seal(s.sealer, seal); err != nil {
-			return nil, err
-		}
+		all = append(all, seal)
 	}
-	return changes, nil
+	return changesOf("", all...), nil
 }
 
 // ruleValues are the parts of operations that hold values.
@@ -99,20 +95,18 @@ func ruleValues(ops []any) []any {
 
 // openSteps puts values in the place of the refs that steps hold of the template
 // or runbook they come from: what is begun with them goes on when it is changed.
-func (s *Service) openSteps(ctx context.Context, tx *store.Tx, kind, uuid string, steps any) (any, error) {
-	own := metal.OwnSecretRef(kind, uuid, "")
-	return s.openSecrets(ctx, tx, steps, func(ref string) bool { return strings.HasPrefix(ref, own) })
+func (s *Service) openSteps(ctx context.Context, tx *store.Tx, kind metal.SecretOwner, uuid string, steps any) (any, error) {
+	return s.openSecrets(ctx, tx, steps, metal.SecretPlace{Owner: kind, UUID: uuid})
 }
 
 // sealOperation moves the credentials in an operation's arguments to secrets of
 // its node, which go when it ends.
-func (s *Service) sealOperation(op *metal.OperationRecord) (*secretChanges, error) {
-	changes := &secretChanges{nodeUUID: op.NodeUUID, puts: map[string][]byte{}}
-	seal := &metal.Sealing{Owner: metal.NodeSecretRef(op.NodeUUID, ""), Place: metal.OperationSecrets(op.ID), Typed: true}
+func sealOperation(op *metal.OperationRecord) (*secretChanges, error) {
+	seal := &metal.Sealing{Place: op.Secrets(), Typed: true}
 	moved, err := seal.Move(op.Args.Object())
 	if err != nil {
 		return nil, err
 	}
 	op.Args = metal.ToJSON(moved)
-	return changes, changes.seal(s.sealer, seal)
+	return changesOf(op.NodeUUID, seal), nil
 }

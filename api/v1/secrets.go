@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"ferrule/metal"
 	"ferrule/store"
@@ -13,77 +14,77 @@ import (
 // never holds a credential, not even for a moment.
 type secretChanges struct {
 	nodeUUID string
-	puts     map[string][]byte // ref to sealed value
+	puts     map[string]string // ref to value
 	drops    []string
 }
 
-// write stores the changes.
-func (ch *secretChanges) write(ctx context.Context, tx *store.Tx) error {
+func changesOf(nodeUUID string, moved ...*metal.Sealing) *secretChanges {
+	ch := &secretChanges{nodeUUID: nodeUUID, puts: map[string]string{}}
+	for _, m := range moved {
+		maps.Copy(ch.puts, m.Puts)
+		ch.drops = append(ch.drops, m.Drops...)
+	}
+	return ch
+}
+
+// writeSecrets seals and stores the changes.
+func (s *Service) writeSecrets(ctx context.Context, tx *store.Tx, ch *secretChanges) error {
 	for _, ref := range ch.drops {
 		if err := tx.DeleteSecret(ctx, ref); err != nil {
 			return err
 		}
 	}
-	for ref, sealed := range ch.puts {
-		if err := putSecret(ctx, tx, ch.nodeUUID, ref, sealed); err != nil {
+	for ref, value := range ch.puts {
+		if err := s.putSecret(ctx, tx, ch.nodeUUID, ref, value); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func putSecret(ctx context.Context, tx *store.Tx, nodeUUID, ref string, sealed []byte) error {
-	_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: nodeUUID}, sealed)
+func (s *Service) putSecret(ctx context.Context, tx *store.Tx, nodeUUID, ref, value string) error {
+	_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: nodeUUID}, func(name string) ([]byte, error) {
+		return s.sealer.Seal(name, []byte(value))
+	})
 	return err
 }
 
-// seal takes what was moved out of an object.
-func (ch *secretChanges) seal(sealer Sealer, s *metal.Sealing) error {
-	for ref, text := range s.Puts {
-		sealed, err := sealer.Seal(ref, []byte(text))
-		if err != nil {
-			return fmt.Errorf("seal %s: %w", ref, err)
-		}
-		ch.puts[ref] = sealed
-	}
-	ch.drops = append(ch.drops, s.Drops...)
-	return nil
-}
-
-// sealSecrets seals what a request put into driver_info and instance_info, and
-// notes what it took out.
+// sealSecrets moves what a request put into driver_info and instance_info to
+// secrets, and notes what it took out.
 func (s *Service) sealSecrets(before, after *metal.Node) (*secretChanges, error) {
-	changes := &secretChanges{nodeUUID: after.UUID, puts: map[string][]byte{}}
 	moved, err := metal.SealNode(before, after)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range moved {
-		if err := changes.seal(s.sealer, m); err != nil {
-			return nil, err
-		}
-	}
-	return changes, nil
+	return changesOf(after.UUID, moved...), nil
 }
 
-// openSecrets puts values in the place of those refs below v that are kept here
-// and wanted.
-func (s *Service) openSecrets(ctx context.Context, tx *store.Tx, v any, wanted func(ref string) bool) (any, error) {
+// secretReader reads secrets, in a transaction or outside of one.
+type secretReader interface {
+	SealedSecret(ctx context.Context, ref string) (store.SealedSecret, error)
+}
+
+// openSecret is the secret under ref in clear.
+func (s *Service) openSecret(ctx context.Context, from secretReader, ref string) (string, error) {
+	sealed, err := from.SealedSecret(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	plain, err := s.sealer.Open(sealed.Name(), sealed.Sealed)
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", ref, err)
+	}
+	return string(plain), nil
+}
+
+// openSecrets puts values in the place of the refs below v that are of secrets
+// at place.
+func (s *Service) openSecrets(ctx context.Context, tx *store.Tx, v any, place metal.SecretPlace) (any, error) {
 	return metal.ReplaceRefs(v, func(ref string) (any, error) {
-		if !wanted(ref) {
-			return ref, nil
+		if !place.Holds(ref) {
+			return nil, metal.Errorf(metal.Invalid, "The database was changed from outside: a reference to a secret of something else stands in place of one. Write the value again.")
 		}
-		sealed, err := tx.SealedSecret(ctx, ref)
-		if metal.ReasonOf(err) == metal.NotFound {
-			return ref, nil // kept elsewhere
-		}
-		if err != nil {
-			return nil, err
-		}
-		plain, err := s.sealer.Open(ref, sealed.Sealed)
-		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", ref, err)
-		}
-		return metal.SecretValue(ref, string(plain)), nil
+		plain, err := s.openSecret(ctx, tx, ref)
+		return metal.SecretValue(ref, plain), err
 	})
 }

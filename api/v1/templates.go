@@ -76,7 +76,7 @@ func (s *Service) createTemplate(c *call) error {
 		return err
 	}
 	d.UUID = filledIn(d.UUID)
-	secrets, err := s.sealSteps(metal.DeployTemplateSecrets, d.UUID, "", &d.Steps)
+	secrets, err := sealSteps(metal.DeployTemplateSecrets, d.UUID, "", &d.Steps)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Service) createTemplate(c *call) error {
 		if err := tx.InsertDeployTemplate(ctx, d); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -113,14 +113,14 @@ func (s *Service) updateTemplate(c *call) error {
 		if err := deployTemplates.patch(&d, ops); err != nil {
 			return err
 		}
-		secrets, err := s.sealSteps(metal.DeployTemplateSecrets, d.UUID, before, &d.Steps)
+		secrets, err := sealSteps(metal.DeployTemplateSecrets, d.UUID, before, &d.Steps)
 		if err != nil {
 			return err
 		}
 		if err := tx.UpdateDeployTemplate(ctx, &d); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (s *Service) deleteTemplate(c *call) error {
 		if err := tx.DeleteDeployTemplate(ctx, d.UUID); err != nil {
 			return err
 		}
-		return tx.DeleteSecretsUnder(ctx, metal.OwnSecretRef(metal.DeployTemplateSecrets, d.UUID, ""))
+		return tx.DeleteSecrets(ctx, metal.SecretPlace{Owner: metal.DeployTemplateSecrets, UUID: d.UUID})
 	})
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ func (s *Service) createTarget(c *call) error {
 		return err
 	}
 	v.UUID = filledIn(v.UUID)
-	secrets, err := s.sealTarget(&metal.VolumeTarget{NodeUUID: v.NodeUUID}, v)
+	secrets, err := sealTarget(&metal.VolumeTarget{NodeUUID: v.NodeUUID}, v)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *Service) createTarget(c *call) error {
 		if err := tx.InsertVolumeTarget(ctx, v); err != nil {
 			return err
 		}
-		return secrets.write(ctx, tx)
+		return s.writeSecrets(ctx, tx, secrets)
 	})
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (s *Service) deleteTarget(c *call) error {
 		if err := tx.DeleteVolumeTarget(ctx, v.UUID); err != nil {
 			return err
 		}
-		return dropSecrets(ctx, tx, metal.SecretRefs(v.Properties.Object()))
+		return tx.DeleteSecrets(ctx, metal.VolumeTargetSecrets(v.NodeUUID, v.UUID))
 	})
 	if err != nil {
 		return err
@@ -220,54 +220,40 @@ func (s *Service) deleteTarget(c *call) error {
 
 // sealTarget moves the credentials of a target's properties to secrets of its
 // node.
-func (s *Service) sealTarget(before, after *metal.VolumeTarget) (*secretChanges, error) {
-	changes := &secretChanges{nodeUUID: after.NodeUUID, puts: map[string][]byte{}}
+func sealTarget(before, after *metal.VolumeTarget) (*secretChanges, error) {
 	if before.Properties == after.Properties {
-		return changes, nil
+		return changesOf(after.NodeUUID), nil
 	}
-	seal := &metal.Sealing{
-		Owner: metal.NodeSecretRef(after.NodeUUID, ""), Place: "volume_targets/" + after.UUID, Old: before.Properties.Object(),
-	}
+	seal := &metal.Sealing{Place: metal.VolumeTargetSecrets(after.NodeUUID, after.UUID), Old: before.Properties.Object()}
 	moved, err := seal.Move(after.Properties.Object())
 	if err != nil {
 		return nil, err
 	}
 	after.Properties = metal.ToJSON(moved)
-	if err := changes.seal(s.sealer, seal); err != nil {
-		return nil, err
-	}
-	return changes, nil
+	return changesOf(after.NodeUUID, seal), nil
 }
 
 // storeTarget writes a changed target with its secrets. Secrets belong to a node
 // and go with it, so those of a target that moves become the other node's.
 func (s *Service) storeTarget(ctx context.Context, tx *store.Tx, before, after *metal.VolumeTarget) error {
 	if before.NodeUUID != after.NodeUUID {
-		opened, err := s.openSecrets(ctx, tx, after.Properties.Object(), func(string) bool { return true })
+		place := metal.VolumeTargetSecrets(before.NodeUUID, before.UUID)
+		opened, err := s.openSecrets(ctx, tx, after.Properties.Object(), place)
 		if err != nil {
 			return err
 		}
 		after.Properties = metal.ToJSON(opened)
-		if err := dropSecrets(ctx, tx, metal.SecretRefs(before.Properties.Object())); err != nil {
+		if err := tx.DeleteSecrets(ctx, place); err != nil {
 			return err
 		}
 		before = &metal.VolumeTarget{}
 	}
-	secrets, err := s.sealTarget(before, after)
+	secrets, err := sealTarget(before, after)
 	if err != nil {
 		return err
 	}
 	if err := tx.UpdateVolumeTarget(ctx, after); err != nil {
 		return err
 	}
-	return secrets.write(ctx, tx)
-}
-
-func dropSecrets(ctx context.Context, tx *store.Tx, refs []string) error {
-	for _, ref := range refs {
-		if err := tx.DeleteSecret(ctx, ref); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.writeSecrets(ctx, tx, secrets)
 }

@@ -329,5 +329,5 @@ func (l ledger) Secret(ctx context.Context, ref string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.sealer.Open(ref, sealed.Sealed)
+	return l.sealer.Open(sealed.Name(), sealed.Sealed)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,45 @@ import (
 	"ferrule/store/storetest"
 	"ferrule/trust"
 )
+
+// A sealed value that was moved in the database does not open: not under another
+// ref, not as another version of its own.
+func TestASwappedSecretDoesNotOpen(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		sealer, err := trust.OpenSealer(filepath.Join(t.TempDir(), "key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := ledger{store: s, sealer: sealer, log: slog.New(slog.DiscardHandler)}
+		victim := metal.DriverInfoSecrets(storetest.Node(t, s, nil).UUID).Below("redfish_password").Ref()
+		mine := storetest.Node(t, s, nil).UUID
+		put := func(ref, node string, seal store.Seal) {
+			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: node}, seal)
+				return err
+			})
+		}
+		put(victim, "", func(name string) ([]byte, error) { return sealer.Seal(name, []byte("the victim's")) })
+		stolen, err := s.SealedSecret(t.Context(), victim)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.Secret(t.Context(), victim); err != nil || string(got) != "the victim's" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		swapped := func(string) ([]byte, error) { return stolen.Sealed, nil }
+		own := metal.DriverInfoSecrets(mine).Below("redfish_password").Ref()
+		put(own, mine, swapped)  // another owner
+		put(victim, "", swapped) // another version
+		other := metal.InstanceInfoSecrets(mine).Below("x").Ref()
+		put(other, mine, swapped) // another owner and place
+		for _, ref := range []string{own, victim, other} {
+			if got, err := l.Secret(t.Context(), ref); !errors.Is(err, trust.ErrNotOpened) {
+				t.Errorf("%s gives %q, %v", ref, got, err)
+			}
+		}
+	})
+}
 
 func TestTheFirstResultIsKeptWithItsProof(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ferrule.sqlite")

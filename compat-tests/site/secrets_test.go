@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,6 +51,7 @@ type secretRun struct {
 
 	mu       sync.Mutex
 	injected []string // what ramdisks got in its place
+	asked    []byte   // all that ramdisks were asked
 }
 
 func TestNoCredentialLiesAbout(t *testing.T) {
@@ -97,6 +99,7 @@ func leadSecretLives(t *testing.T, database string) *secretRun {
 	first, second := r.enrol(r.server(0), nil), r.enrol(r.server(1), nil)
 	r.tryWrongPassword(second, password)
 	r.hide(second, password)
+	r.throwRefs(first, second)
 	r.rescue()
 	r.keepElsewhere()
 	r.joinAnother(direct)
@@ -109,6 +112,7 @@ func leadSecretLives(t *testing.T, database string) *secretRun {
 	if !slices.Equal(r.injected, []string{r.file, r.file}) {
 		t.Errorf("the ramdisks got %d values for the template's credential, or others", len(r.injected))
 	}
+	r.checkAsked()
 	if len(r.tokens) < 6 {
 		t.Errorf("%d tokens were seen: fewer than the boots of ramdisks", len(r.tokens))
 	}
@@ -165,6 +169,56 @@ func (r *secretRun) hide(node, password string) {
 	})
 }
 
+// throwRefs writes the refs of both nodes' passwords where they do not belong,
+// so that a ramdisk or a BMC might be sent what they stand for, or lose it.
+func (r *secretRun) throwRefs(first, second string) {
+	r.t.Helper()
+	path := "/v1/nodes/" + first
+	for _, ref := range []string{
+		"secret://tenant/nodes/" + second + "/driver_info/redfish_password", "secret://tenant/nodes/" + first + "/driver_info/redfish_password",
+		"secret://tenant/nodes/" + second + "/driver_internal_info/agent_secret_token", "secret://fleet/x", "vault://x", "env://FERRULE_SECRET_X",
+	} {
+		step := func(ordinal string) map[string]any {
+			return map[string]any{"interface": "deploy", "step": "any", ordinal: 1, "args": map[string]any{"x": ref}}
+		}
+		for _, c := range []struct {
+			method, path string
+			body         any
+		}{
+			{http.MethodPost, "/v1/deploy_templates", map[string]any{"name": "CUSTOM_REF", "steps": []any{step("priority")}}},
+			{http.MethodPost, "/v1/runbooks", map[string]any{"name": "CUSTOM_REF", "steps": []any{step("order")}}},
+			{http.MethodPut, path + "/states/provision", map[string]any{"target": "clean", "clean_steps": []any{step("order")}}},
+			{http.MethodPatch, path, []any{map[string]any{"op": "add", "path": "/instance_info/x", "value": map[string]any{"deep": []any{ref}}}}},
+			{http.MethodPatch, path, []any{map[string]any{"op": "add", "path": "/driver_info/redfish_username", "value": ref}}},
+			{http.MethodPatch, path, []any{map[string]any{"op": "add", "path": "/driver_info/kernel_append_params", "value": ref}}},
+			{http.MethodPatch, path, []any{map[string]any{"op": "add", "path": "/extra/x", "value": map[string]any{ref: 1}}}},
+		} {
+			if a := r.Call(c.method, c.path, c.body); a.Status != http.StatusForbidden {
+				r.t.Errorf("%s %s with %s: %+v", c.method, c.path, ref, a)
+			}
+		}
+	}
+}
+
+// checkAsked looks into all that ramdisks were asked: of the secrets of a node
+// only its config drive, its steps' own and its token reach one.
+func (r *secretRun) checkAsked() {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !bytes.Contains(r.asked, []byte("inject_files")) {
+		r.t.Errorf("what ramdisks were asked was not seen: %d bytes", len(r.asked))
+	}
+	for _, n := range r.needles {
+		if strings.Contains(n.name, "password") && n.name != "the rescue password" && len(search(r.asked, []needle{n})) > 0 {
+			r.t.Errorf("a ramdisk was sent %s", n.name)
+		}
+	}
+	if bytes.Contains(r.asked, []byte("secret://")) {
+		r.t.Error("a ramdisk was sent a ref")
+	}
+}
+
 // keepElsewhere writes credentials into what belongs to no node: a deploy
 // template, which each deployment uses, a runbook, and inspection rules, which
 // each inspection runs.
@@ -200,11 +254,13 @@ const injecting = "CUSTOM_INJECTING"
 
 // seeStep looks at what the ramdisk of a machine is asked for.
 func (r *secretRun) seeStep(_ context.Context, _ string, call ramdisk.Call) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text, _ := json.Marshal(call)
+	r.asked = append(append(r.asked, text...), '\n')
 	if call.Step != "inject_files" {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	files, _ := call.Args["files"].([]any)
 	file, _ := files[0].(map[string]any)
 	value, _ := file["auth_token"].(string)

@@ -63,14 +63,19 @@ func makeNodeReads() map[string]func(n *metal.Node) any {
 	for _, name := range []string{"driver_info", "instance_info"} {
 		reads[name] = func(n *metal.Node) any { return hidden(nodeObjects[name](n).Object(), false) }
 	}
+	reads["driver_internal_info"] = func(n *metal.Node) any {
+		shown, _ := metal.ReplaceRefs(n.DriverInternalInfo.Object(), func(string) (any, error) { return metal.Masked, nil })
+		return shown
+	}
 	for _, t := range metal.InterfaceTypes() {
 		reads[string(t)+"_interface"] = func(n *metal.Node) any { return n.Interface(t) }
 	}
 	return reads
 }
 
-// hidden has asterisks for the credentials that a rule has just set: they are
-// sealed when all rules are done. Others are refs.
+// hidden has asterisks in place of credentials: of those that are sealed, whose
+// refs nobody sees, and of those that a rule has just set, which are sealed when
+// all rules are done.
 func hidden(v any, secret bool) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -84,7 +89,10 @@ func hidden(v any, secret bool) any {
 		}
 		return v
 	case string:
-		if v == "" || metal.IsSecretRef(v) {
+		if metal.IsSecretRef(v) {
+			return metal.Masked // written back, it keeps the secret
+		}
+		if v == "" {
 			return v
 		}
 	case nil:

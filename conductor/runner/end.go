@@ -153,7 +153,7 @@ func (r *run) history(severity, eventType, text string) {
 // close ends the operation.
 func (r *run) close() {
 	at := r.Now
-	r.out.DropSecrets = append(r.out.DropSecrets, r.op.SecretsOf()...)
+	r.dropSecrets(r.op.Secrets())
 	r.op.FinishedAt = &at
 	r.op.Deadline = nil
 	r.plan = plan{}

@@ -186,7 +186,7 @@ func (r *run) deleteTasks() []task {
 // endInstance forgets the instance, in the same write that starts cleaning.
 func endInstance(r *run, _ task) (verdict, error) {
 	n := r.node
-	r.dropSecrets(n.InstanceInfo)
+	r.dropSecrets(metal.InstanceInfoSecrets(n.UUID))
 	n.InstanceInfo, n.InstanceUUID, n.InstanceName = metal.EmptyObject, nil, nil
 	n.AllocationUUID = nil
 	if lent, _ := n.DriverInternalInfo.Lookup("automatic_lessee").(bool); lent {
@@ -206,24 +206,7 @@ func hold(r *run, _ task) (verdict, error) {
 	return stay, metal.Fire(r.node, metal.EventHold, r.keepTarget(), r.Now)
 }
 
-// dropSecrets orders the deletion of every ref in a JSON object.
-func (r *run) dropSecrets(j metal.JSON) {
-	var walk func(v any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case string:
-			if metal.IsSecretRef(v) {
-				r.out.DropSecrets = append(r.out.DropSecrets, v)
-			}
-		case map[string]any:
-			for _, m := range v {
-				walk(m)
-			}
-		case []any:
-			for _, m := range v {
-				walk(m)
-			}
-		}
-	}
-	walk(j.Object())
+// dropSecrets orders the deletion of what is kept at these places.
+func (r *run) dropSecrets(places ...metal.SecretPlace) {
+	r.out.DropPlaces = append(r.out.DropPlaces, places...)
 }

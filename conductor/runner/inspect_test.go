@@ -123,7 +123,7 @@ func TestARuleSetsACredential(t *testing.T) {
 			s.run()
 		}
 		s.must(metal.Manageable)
-		ref := metal.NodeSecretRef("node-1", "driver_info/redfish_password")
+		ref := metal.DriverInfoSecrets("node-1").Below("redfish_password").Ref()
 		if got := s.world.Node.DriverInfo.Text("redfish_password"); got != ref || s.secrets[ref] != "canary" {
 			t.Errorf("%s: the row has %q, the store is given %v", inspect, got, s.secrets)
 		}

@@ -30,7 +30,7 @@ func redfishNode() metal.Node {
 func withImage(n *metal.Node) {
 	n.InstanceInfo = metal.ToJSON(map[string]string{
 		"image_source": "http://127.0.0.1/image.raw", "image_os_hash_algo": "sha256", "image_os_hash_value": strings.Repeat("a", 64),
-		"configdrive": metal.NodeSecretRef("node-1", "instance_info/configdrive"),
+		"configdrive": metal.InstanceInfoSecrets("node-1").Below("configdrive").Ref(),
 	})
 }
 
@@ -83,7 +83,7 @@ func TestLifeOfARedfishNode(t *testing.T) {
 	if s.world.Node.InstanceInfo != metal.EmptyObject {
 		t.Errorf("the instance is remembered: %s", s.world.Node.InstanceInfo)
 	}
-	if ref := metal.NodeSecretRef("node-1", "instance_info/configdrive"); !slices.Contains(s.dropped, ref) {
+	if !slices.Contains(s.emptied, metal.InstanceInfoSecrets("node-1")) {
 		t.Error("the config drive outlives the instance")
 	}
 	if len(s.tokens) != 4 {

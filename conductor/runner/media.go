@@ -23,7 +23,6 @@ const (
 	keyAgentCA      = "agent_verify_ca"
 	keyToken        = "agent_secret_token"
 	keyPregenerated = "agent_secret_token_pregenerated"
-	tokenSecret     = "driver_internal_info/agent_secret_token"
 	keyWholeDisk    = "is_whole_disk_image"
 )
 
@@ -102,7 +101,6 @@ func startPublish(r *run, t task) (verdict, error) {
 		Name: r.plan.Media, KernelURL: ramdisk.Kernel, RamdiskURL: ramdisk.Initrd,
 		BootloaderURL: ramdisk.Bootloader, ISOURL: ramdisk.ISO,
 		KernelParams: r.kernelLine(params),
-		TokenRef:     r.node.DriverInternalInfo.Text(keyToken),
 	}
 	if !r.node.NetworkData.Empty() {
 		args.Files = map[string]string{
@@ -113,7 +111,7 @@ func startPublish(r *run, t task) (verdict, error) {
 	if r.node.BootMode != nil {
 		args.BootMode = *r.node.BootMode
 	}
-	return r.command(metal.Request{Operation: metal.MediaPublish}, args, 0)
+	return r.command(metal.Request{Operation: metal.MediaPublish, Secrets: r.tokenParam()}, args, 0)
 }
 
 // kernelLine is the configured append line, or the node's own in its place,
@@ -166,7 +164,7 @@ func newToken(r *run, _ task) (verdict, error) {
 	if ramdisk, err := r.Catalogue.RamdiskFor(r.node); err != nil || ramdisk.ISO != "" {
 		return done, err
 	}
-	ref := metal.NodeSecretRef(r.node.UUID, tokenSecret)
+	ref := metal.RamdiskToken(r.node.UUID).Ref()
 	r.out.NewTokens = append(r.out.NewTokens, ref)
 	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyToken, ref).With(keyPregenerated, true)
 	return done, nil
@@ -181,27 +179,36 @@ func forgetBoot(r *run, _ task) (verdict, error) {
 // advance outlives a mere power cycle.
 func (r *run) forgetRamdisk(all bool) {
 	info := r.node.DriverInternalInfo
-	ref := info.Text(keyToken)
 	info = info.Without(keyAgentURL, keyAgentCA, "agent_cached_clean_steps", "agent_cached_deploy_steps", "hardware_manager_version")
 	if pre, _ := info.Lookup(keyPregenerated).(bool); all || !pre {
-		info = info.Without(keyToken, keyPregenerated)
-		if metal.IsSecretRef(ref) {
-			r.out.DropSecrets = append(r.out.DropSecrets, ref)
+		if info.Text(keyToken) != "" {
+			r.dropSecrets(metal.RamdiskToken(r.node.UUID))
 		}
+		info = info.Without(keyToken, keyPregenerated)
 	}
 	r.node.DriverInternalInfo = info
 	r.plan.Beat = false
 }
 
+// tokenParam are the secret parameters of what needs the ramdisk's token, and
+// no other secret. It is always the node's own one that is sent.
+func (r *run) tokenParam() map[string]string {
+	params := map[string]string{}
+	if r.node.DriverInternalInfo.Text(keyToken) != "" {
+		params[metal.TokenParam] = metal.RamdiskToken(r.node.UUID).Ref()
+	}
+	return params
+}
+
 // ramdiskCall is the skeleton of a call to the ramdisk's API.
-func (r *run) ramdiskCall(command string, params map[string]any, wait bool) (metal.RamdiskCallArgs, error) {
+func (r *run) ramdiskCall(command string, params map[string]any, wait bool) (metal.Request, metal.RamdiskCallArgs, error) {
 	info := r.node.DriverInternalInfo
+	req := metal.Request{Operation: metal.RamdiskCall, Secrets: r.tokenParam()}
 	args := metal.RamdiskCallArgs{
-		AgentURL: info.Text(keyAgentURL), VerifyCA: info.Text(keyAgentCA), TokenRef: info.Text(keyToken),
-		Command: command, Params: params, Wait: wait,
+		AgentURL: info.Text(keyAgentURL), VerifyCA: info.Text(keyAgentCA), Command: command, Params: params, Wait: wait,
 	}
 	if args.AgentURL == "" {
-		return args, errNoAgentURL
+		return req, args, errNoAgentURL
 	}
-	return args, nil
+	return req, args, nil
 }

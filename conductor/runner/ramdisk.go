@@ -17,31 +17,44 @@ func sendStep(r *run, _ task) (verdict, error) {
 		return stay, fmt.Errorf("write the step %s: %w", s.Name(), err)
 	}
 	params["step"], params[kind+"_version"] = step, r.plan.Version
-	args, err := r.ramdiskCall(kind+".execute_"+kind+"_step", params, false)
+	req, args, err := r.ramdiskCall(kind+".execute_"+kind+"_step", params, false)
 	if err != nil {
 		return stay, err
 	}
-	args.SecretParams = secretParams(step["args"], "/step/args")
-	if kind == "deploy" && s.Step == "write_image" {
-		args.SecretParams = nil // its arguments are the conductor's
+	if kind == "deploy" && s.Step == "write_image" { // its arguments are the conductor's
 		img, err := hardware.ImageOf(r.node)
 		if err != nil {
 			return stay, err
 		}
 		stepArgs := map[string]any{"image_info": r.imageInfo(img), "configdrive": nil}
-		if ref := r.node.InstanceInfo.Text("configdrive"); metal.IsSecretRef(ref) {
-			args.SecretParams = map[string]string{"step.args.configdrive": ref}
+		drive, err := r.instanceSecret("configdrive")
+		if err != nil {
+			return stay, err
+		}
+		if drive != "" {
+			req.Secrets[metal.ConfigDriveParam], args.ConfigDrive = drive, true
 		}
 		params["step"] = map[string]any{"interface": s.Interface, "step": s.Step, "args": stepArgs}
+	} else if err := r.takeSecrets(req.Secrets, step["args"], metal.RamdiskParams+"/step/args"); err != nil {
+		return stay, err
 	}
 	r.plan.Beat, r.plan.Unsure = false, false
-	return r.command(metal.Request{Operation: metal.RamdiskCall}, args, 0)
+	return r.command(req, args, 0)
 }
 
-// secretParams takes the refs below v out of what is sent, by where they stand
-// (RFC 6901); the agent puts the values there.
-func secretParams(v any, at string) map[string]string {
-	found := map[string]string{}
+// instanceSecret is the ref that instance_info has under key, "" for none.
+func (r *run) instanceSecret(key string) (string, error) {
+	ref := r.node.InstanceInfo.Text(key)
+	if ref != "" && !metal.InstanceInfoSecrets(r.node.UUID).Holds(ref) {
+		return "", fmt.Errorf("instance_info has no secret of its own as %s: the database was changed from outside; write the value again", key)
+	}
+	return ref, nil
+}
+
+// takeSecrets moves the refs below v, which stands at a pointer, to the secret
+// parameters. They are of the operation's own secrets: a step has no others.
+func (r *run) takeSecrets(params map[string]string, v any, at string) error {
+	var err error
 	var walk func(v any, at string) any
 	walk = func(v any, at string) any {
 		switch t := v.(type) {
@@ -54,15 +67,18 @@ func secretParams(v any, at string) map[string]string {
 				t[i] = walk(item, fmt.Sprint(at, "/", i))
 			}
 		case string:
-			if metal.IsSecretRef(t) {
-				found[at] = t
+			switch {
+			case r.op.Secrets().Holds(t):
+				params[at] = t
 				return nil
+			case metal.IsSecretRef(t):
+				err = fmt.Errorf("the argument at %s is a reference to a secret that is not this operation's", at)
 			}
 		}
 		return v
 	}
 	walk(v, at)
-	return found
+	return err
 }
 
 // stepSent takes the answer to execute_*_step. A ramdisk that cannot be

@@ -59,26 +59,25 @@ func (r *run) leaveRescue() []task {
 
 // finalizeRescue sets the password, and with it ends the ramdisk's calls.
 func finalizeRescue(r *run, _ task) (verdict, error) {
-	ref := r.node.InstanceInfo.Text(keyHashedRescuePassword)
-	if !metal.IsSecretRef(ref) {
-		return stay, errors.New("the node has no rescue password")
-	}
-	args, err := r.ramdiskCall("rescue.finalize_rescue", map[string]any{"rescue_password": "", "hashed": true}, true)
+	ref, err := r.instanceSecret(keyHashedRescuePassword)
 	if err != nil {
 		return stay, err
 	}
-	args.SecretParams = map[string]string{"rescue_password": ref}
-	return r.command(metal.Request{Operation: metal.RamdiskCall}, args, 0)
+	if ref == "" {
+		return stay, errors.New("the node has no rescue password")
+	}
+	req, args, err := r.ramdiskCall("rescue.finalize_rescue", map[string]any{"rescue_password": "", "hashed": true}, true)
+	if err != nil {
+		return stay, err
+	}
+	req.Secrets[metal.RamdiskParams+"/rescue_password"] = ref
+	return r.command(req, args, 0)
 }
 
 func dropRescuePassword(r *run, _ task) (verdict, error) {
-	info := r.node.InstanceInfo
-	for _, key := range []string{keyRescuePassword, keyHashedRescuePassword} {
-		if ref := info.Text(key); metal.IsSecretRef(ref) {
-			r.out.DropSecrets = append(r.out.DropSecrets, ref)
-		}
-	}
-	r.node.InstanceInfo = info.Without(keyRescuePassword, keyHashedRescuePassword)
+	place := metal.InstanceInfoSecrets(r.node.UUID)
+	r.dropSecrets(place.Below(keyRescuePassword), place.Below(keyHashedRescuePassword))
+	r.node.InstanceInfo = r.node.InstanceInfo.Without(keyRescuePassword, keyHashedRescuePassword)
 	return done, nil
 }
 

@@ -272,6 +272,9 @@ func (r *run) command(req metal.Request, args any, extra time.Duration) (verdict
 	if args != nil {
 		req.ArgsJSON = []byte(metal.ToJSON(args))
 	}
+	if err := req.CheckSecrets(r.node.UUID); err != nil {
+		return stay, err
+	}
 	id := r.NewID()
 	timeout := r.Settings.CommandTimeout + extra
 	r.out.Commands = append(r.out.Commands, Order{

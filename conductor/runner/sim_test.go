@@ -23,6 +23,7 @@ type sim struct {
 	states    []metal.State  // every state passed through
 	history   []metal.HistoryEntry
 	dropped   []string
+	emptied   []metal.SecretPlace
 	secrets   map[string]string
 	tokens    []string
 	timers    []metal.TimerPayload
@@ -147,6 +148,7 @@ func (s *sim) apply(out runner.Outcome) {
 	maps.Copy(s.secrets, out.Secrets)
 	s.history = append(s.history, out.History...)
 	s.dropped = append(s.dropped, out.DropSecrets...)
+	s.emptied = append(s.emptied, out.DropPlaces...)
 	s.tokens = append(s.tokens, out.NewTokens...)
 	s.timers = append(s.timers, out.Timers...)
 	if out.BIOS != nil {

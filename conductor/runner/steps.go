@@ -138,11 +138,11 @@ func askSteps(r *run, t task) (verdict, error) {
 }
 
 func (r *run) askRamdisk(command string, params map[string]any, wait bool) (verdict, error) {
-	args, err := r.ramdiskCall(command, params, wait)
+	req, args, err := r.ramdiskCall(command, params, wait)
 	if err != nil {
 		return stay, err
 	}
-	return r.command(metal.Request{Operation: metal.RamdiskCall}, args, 0)
+	return r.command(req, args, 0)
 }
 
 func stepsCame(r *run, t task, res metal.CommandResult) (verdict, error) {

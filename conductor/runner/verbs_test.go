@@ -28,8 +28,8 @@ func rescuable() metal.Node {
 	n.RescueInterface = "agent"
 	n.DriverInfo = n.DriverInfo.With("rescue_kernel", "http://127.0.0.1/rk").With("rescue_ramdisk", "http://127.0.0.1/rr")
 	n.InstanceInfo = metal.EmptyObject.
-		With("rescue_password", metal.NodeSecretRef("node-1", "instance_info/rescue_password")).
-		With("hashed_rescue_password", metal.NodeSecretRef("node-1", "instance_info/hashed_rescue_password"))
+		With("rescue_password", metal.InstanceInfoSecrets("node-1").Below("rescue_password").Ref()).
+		With("hashed_rescue_password", metal.InstanceInfoSecrets("node-1").Below("hashed_rescue_password").Ref())
 	return n
 }
 
@@ -45,7 +45,7 @@ func TestRescueThroughTheRamdisk(t *testing.T) {
 		if o.Request.Operation == metal.RamdiskCall {
 			decode(t, o.Request.ArgsJSON, &a)
 			if a.Command == "rescue.finalize_rescue" && a.Params["hashed"] == true {
-				password = a.SecretParams
+				password = o.Request.Secrets
 			}
 		}
 		var m metal.PublishMediaArgs
@@ -55,11 +55,11 @@ func TestRescueThroughTheRamdisk(t *testing.T) {
 			}
 		}
 	}
-	if password["rescue_password"] != metal.NodeSecretRef("node-1", "instance_info/hashed_rescue_password") {
+	if password["/params/rescue_password"] != metal.InstanceInfoSecrets("node-1").Below("hashed_rescue_password").Ref() {
 		t.Errorf("the ramdisk was given the password as %v", password)
 	}
-	if s.world.Node.InstanceInfo != metal.EmptyObject || len(s.dropped) < 2 {
-		t.Errorf("the password outlives its use: %s, dropped %v", s.world.Node.InstanceInfo, s.dropped)
+	if s.world.Node.InstanceInfo != metal.EmptyObject || len(s.emptied) < 2 {
+		t.Errorf("the password outlives its use: %s, emptied %v", s.world.Node.InstanceInfo, s.emptied)
 	}
 	s.verb(metal.VerbUnrescue, "")
 	s.must(metal.Active)

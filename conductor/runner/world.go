@@ -79,6 +79,7 @@ type Outcome struct {
 	Secrets     map[string]string          // values to be sealed, by ref
 	Notes       []rules.Note               // for the log
 	DropSecrets []string                   // refs to be deleted
+	DropPlaces  []metal.SecretPlace        // all that is kept there is to be deleted; before anything is sealed
 }
 
 // Order is a command to be signed and sent.
