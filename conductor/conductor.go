@@ -57,7 +57,6 @@ func New(o Options) (*Conductor, error) {
 	if c.builtIn, err = builtInRules(o.Config.InspectionRules.BuiltInRules); err != nil {
 		return nil, err
 	}
-	c.warnOfHooks()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &advanceWorker{conductor: c})
 	river.AddWorker(workers, &timerWorker{store: o.Store})
@@ -217,13 +216,20 @@ func hooksOf(option, text string) ([]string, error) {
 	return names, nil
 }
 
-// warnOfHooks tells of the inspection hooks that are named and not built in.
-func (c *Conductor) warnOfHooks() {
-	for option, names := range map[string][]string{"[inspector]hooks": c.settings.InspectHooks, "[redfish]inspection_hooks": c.settings.RedfishInspectHooks} {
-		for _, name := range names {
-			if !slices.Contains(runner.BuiltInHooks(), name) {
-				c.Logger.Warn("an inspection hook is not built in and left out", "option", option, "hook", name)
-			}
+// CheckConfig says what in a configuration keeps a conductor from starting.
+func CheckConfig(cfg *config.Config) error {
+	_, err := settingsFrom(cfg, cfg.Default.Host)
+	return err
+}
+
+// MissingHooks are the inspection hooks of a list that are not built in. They
+// are left out when an inspection runs.
+func MissingHooks(list string) []string {
+	var missing []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" && !slices.Contains(runner.BuiltInHooks(), name) {
+			missing = append(missing, name)
 		}
 	}
+	return missing
 }

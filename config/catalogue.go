@@ -14,7 +14,9 @@ type Status string
 const (
 	// Honoured options change what Ferrule does.
 	Honoured Status = "honoured"
-	// NoMeaning options are Ironic's, accepted, and do nothing here.
+	// Lost options are Ironic's and stand for something that is not built in.
+	Lost Status = "lost"
+	// NoMeaning options are Ironic's, do nothing here, and are not missed.
 	NoMeaning Status = "no meaning here"
 )
 
@@ -25,7 +27,7 @@ type Option struct {
 	Type    string // as in options.tsv: bool, int(1..), string(a|b), list, ...
 	Default string // as it would stand in the file; <…> for none, or where the machine decides
 	Status  Status
-	Note    string // what it does, or why it does nothing
+	Note    string // what it does, what is lost, or why it does nothing
 	// Own marks an option that Ironic does not have.
 	Own bool
 	// aliases are other spellings, section.name each.
@@ -103,11 +105,13 @@ func readOption(line string) (Option, error) {
 	case "honoured":
 		option.Status = Honoured
 	case "later":
-		option.Status, option.Note = NoMeaning, later+option.Note
+		option.Status, option.Note = Lost, later+option.Note
+	case "lost":
+		option.Status = Lost
 	case "own":
 		option.Status, option.Own = Honoured, true
 	case "own-later":
-		option.Status, option.Own, option.Note = NoMeaning, true, later+option.Note
+		option.Status, option.Own, option.Note = Lost, true, later+option.Note
 	case "-":
 		option.Status = NoMeaning
 	default:
@@ -152,14 +156,14 @@ func (c *catalogue) find(section, name string) (Option, bool) {
 }
 
 // nearest gives the known name that looks most like an unknown one, or "".
-// The same name in another section is the likeliest slip.
+// The same name in another section is the likeliest slip, if it does something.
 func (c *catalogue) nearest(section, name string) string {
 	best, bestDistance := "", len(name)/2+2
 	for _, option := range c.options {
 		distance := editDistance(option.Name, name)
 		if option.Section != section {
 			distance += 1 + editDistance(option.Section, section)/2
-			if option.Name == name {
+			if option.Name == name && option.Status == Honoured {
 				distance = 1
 			}
 		}

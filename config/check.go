@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -9,15 +10,18 @@ import (
 // nothing can work with, and what more than one option says together.
 func (c *Config) check() []error {
 	var mistakes []error
-	if c.Default.AuthStrategy == "none" {
+	switch {
+	case c.Default.AuthStrategy == "none":
 		c.Default.AuthStrategy = "noauth"
+	case !c.IsSet("DEFAULT", "auth_strategy") && c.IsSet("keystone_authtoken", "auth_url"):
+		c.Default.AuthStrategy = "keystone"
 	}
 	if _, err := c.StoreConnection(); err != nil {
 		mistakes = append(mistakes, err)
 	}
 	demand := func(holds bool, section, option, text string) {
 		if !holds {
-			mistakes = append(mistakes, fmt.Errorf("%s: [%s] %s: %s", c.placeOf(section, option), section, option, text))
+			mistakes = append(mistakes, &valueError{c.placeOf(section, option), section, option, errors.New(text)})
 		}
 	}
 	demand(c.API.MaxLimit >= 1, "api", "max_limit", "must be at least 1: a page with nothing on it leads nowhere")

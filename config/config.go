@@ -28,25 +28,14 @@ type Config struct {
 	SiteAgent SiteAgent `section:"siteagent"`
 	Trust     Trust     `section:"trust"`
 
-	// Files are the files that were read, later ones stronger: what they name
-	// by a relative path may lie beside them.
+	// Files are the files that were read, those of folders too, later ones
+	// stronger: what they name by a relative path may lie beside them.
 	Files []string
 
-	// Warnings are to be logged once at start.
-	Warnings []Warning
+	// Findings say what becomes of each option that was given.
+	Findings []Finding
 
 	set map[string]string // option key → where it was last given
-}
-
-// A Warning names an option that was given and does nothing here.
-type Warning struct {
-	Option string // section.name
-	Where  string // file and line, environment variable or --set
-	Reason string
-}
-
-func (w Warning) String() string {
-	return w.Where + ": " + w.Option + " has no meaning here: " + w.Reason
 }
 
 // IsSet says whether the option was given anywhere, and not left at its

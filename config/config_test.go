@@ -35,7 +35,7 @@ func TestDefaultsAreIronics(t *testing.T) {
 		what      string
 		got, want any
 	}{
-		{"auth_strategy", c.Default.AuthStrategy, "keystone"},
+		{"auth_strategy", c.Default.AuthStrategy, "noauth"},
 		{"port", c.API.Port, 6385},
 		{"max_limit", c.API.MaxLimit, 1000},
 		{"clean_callback_timeout", c.Conductor.CleanCallbackTimeout, 30 * time.Minute},
@@ -105,22 +105,19 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		{text: "[conductor]\nautomated_claen = true\n", want: []string{"ironic.conf:2", "unknown option [conductor] automated_claen", "did you mean [conductor] automated_clean?"}},
-		{text: "[DEFAULT]\nport = 1\n", want: []string{"ironic.conf:2", "did you mean [api] port?"}},
 		{text: "[api]\n\nport = many\n", want: []string{"ironic.conf:3", "[api] port", "whole number"}},
 		{text: "[api]\nport = 70000\nmax_json_body_depth = 2", want: []string{"ironic.conf:2", "0 to 65535", "ironic.conf:3", "at least 8"}},
 		{text: "[DEFAULT]\nauth_strategy = magic\n", want: []string{"noauth, none, http_basic, keystone"}},
 		{text: "port = 1\n", want: []string{"line 1", "before the first [section]"}},
 		{text: "[api]\nhost_ip = $nosuch\n", want: []string{"ironic.conf:2", "$nosuch", "no option"}},
 		{text: "[inspector]\nhooks = $hooks\n", want: []string{"refers to itself"}},
-		{text: "[database]\nconnection = mysql+pymysql://u:hunter2@db/ironic\n", want: []string{"[database] connection", "MySQL", "sqlite:///"}},
+		{text: "[store]\nconnection = mysql+pymysql://u:hunter2@db/ironic\n", want: []string{"[store] connection", "MySQL", "sqlite:///"}},
 		{text: "[conductor]\nheartbeat_interval = 0\n", want: []string{"ironic.conf:2", "[conductor] heartbeat_interval", "at least 1"}},
 		{text: "[conductor]\nheartbeat_timeout = -1\n", want: []string{"ironic.conf:2", "[conductor] heartbeat_timeout", "more than heartbeat_interval, which is 10s"}},
 		{text: "[conductor]\nheartbeat_interval = 60\n", want: []string{"default: [conductor] heartbeat_timeout", "which is 1m0s"}},
 		{text: "[api]\nmax_limit = 0\nramdisk_heartbeat_timeout = -5\n", want: []string{"ironic.conf:2", "[api] max_limit", "ironic.conf:3", "[api] ramdisk_heartbeat_timeout"}},
 		{set: []string{"api.prot=1"}, want: []string{"--set api.prot", "did you mean [api] port?"}},
 		{set: []string{"port"}, want: []string{"--set port", "section.option=value"}},
-		{env: []string{"OS_API__PROT=1"}, want: []string{"environment OS_API__PROT", "did you mean [api] port?"}},
 	} {
 		from := Sources{Set: is.set, Environ: is.env}
 		if is.text != "" {
@@ -142,19 +139,68 @@ func TestMistakesNameTheirPlace(t *testing.T) {
 	}
 }
 
-func TestAnOptionWithoutMeaningWarnsOnce(t *testing.T) {
+func TestAnUnknownOptionIsToldOfAndLetsTheStartGoOn(t *testing.T) {
+	file := write(t, "[api]\nport = 7\nprot = 1\n[DEFAULT]\nport = 1\n[nobody]\nknows = hunter2\n[keystone_authtoken]\nvalid_interfaces = internal\n")
+	c := load(t, Sources{Files: []string{file}, Environ: []string{"OS_CONDUCTOR__AUTOMATED_CLAEN=true"}})
+	if c.API.Port != 7 {
+		t.Errorf("the rest of the file is lost: port %d", c.API.Port)
+	}
+	var got []string
+	for _, f := range c.Findings {
+		if f.Verdict == Unknown {
+			got = append(got, f.String())
+		}
+	}
+	want := []string{
+		file + ":3: [api] prot: did you mean [api] port?",
+		file + ":5: [DEFAULT] port: did you mean [api] port?",
+		file + ":7: [nobody] knows",
+		file + ":9: [keystone_authtoken] valid_interfaces: did you mean [keystone_authtoken] interface?",
+		"environment OS_CONDUCTOR__AUTOMATED_CLAEN: [conductor] automated_claen: did you mean [conductor] automated_clean?",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestAnOptionWithoutMeaningIsToldOfOnce(t *testing.T) {
 	file := write(t, "[oslo_messaging_notifications]\ndriver = messagingv2\ndriver = log\n[ilo]\nanything = 1\n")
 	c := load(t, Sources{Files: []string{file}})
 	var got []string
-	for _, warning := range c.Warnings {
-		got = append(got, warning.String())
+	for _, f := range c.Findings {
+		got = append(got, string(f.Verdict)+": "+f.String())
 	}
+	slices.Sort(got)
 	want := []string{
-		file + ":2: oslo_messaging_notifications.driver has no meaning here: no message bus",
-		file + ":5: ilo.anything has no meaning here: no ilo driver in Ironic any more",
+		"no meaning here: " + file + ":3: [oslo_messaging_notifications] driver: no message bus",
+		"no meaning here: " + file + ":5: [ilo] anything: no ilo driver in Ironic any more",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestAFolderStandsForTheFilesInIt(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"20-later.conf": "[api]\nport = 20\n", "10-first.conf": "[api]\nport = 10\nmax_limit = 10\n",
+		".hidden.conf": "[api]\nport = 1\n", "30-not.txt": "[api]\nport = 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, after := write(t, "[api]\nmax_limit = 1\nhost_ip = 192.0.2.1\n"), write(t, "[api]\nmax_limit = 99\n")
+	c := load(t, Sources{Files: []string{before, folder, after}})
+	if c.API.Port != 20 || c.API.MaxLimit != 99 || c.API.HostIP != "192.0.2.1" {
+		t.Errorf("got %+v", c.API)
+	}
+	want := []string{before, filepath.Join(folder, "10-first.conf"), filepath.Join(folder, "20-later.conf"), after}
+	if !slices.Equal(c.Files, want) {
+		t.Errorf("read %v", c.Files)
+	}
+	if _, err := Load(Sources{Files: []string{filepath.Join(folder, "none")}}); err == nil {
+		t.Error("a folder that is not there is not told of")
 	}
 }
 
@@ -168,6 +214,7 @@ func TestStoreConnection(t *testing.T) {
 		{[]string{"database.connection=sqlite:////var/lib/i.sqlite?timeout=3"}, Connection{Engine: SQLite, Path: "/var/lib/i.sqlite"}},
 		{[]string{"database.connection=sqlite:///i.sqlite"}, Connection{Engine: SQLite, Path: "i.sqlite"}},
 		{[]string{"database.connection=sqlite://"}, Connection{Engine: SQLite, Path: ":memory:"}},
+		{[]string{"database.connection=mysql+pymysql://u@h/n"}, Connection{Engine: SQLite, Path: "ferrule-data/ferrule.sqlite"}},
 		{[]string{"database.connection=postgresql+psycopg2://u@h/n"}, Connection{Engine: PostgreSQL, URL: "postgresql://u@h/n"}},
 		{[]string{"database.connection=mysql://x", "store.connection=postgres://u@h/n"}, Connection{Engine: PostgreSQL, URL: "postgresql://u@h/n"}},
 	} {
@@ -209,7 +256,38 @@ func TestAMetal3ConfigurationWorks(t *testing.T) {
 	if want := "ramdisk-error,validate-interfaces,ports,architecture,parse-lldp"; c.Inspector.Hooks != want {
 		t.Errorf("got %q", c.Inspector.Hooks)
 	}
-	if len(c.Warnings) < 10 {
-		t.Errorf("only %d warnings", len(c.Warnings))
+	if c.Count(Nothing) < 10 {
+		t.Errorf("only %d options without meaning", c.Count(Nothing))
+	}
+}
+
+// Files as the tools that set Ironic up write them start Ferrule, and only what
+// neither Ironic nor Ferrule has is unknown in them.
+func TestFilesOfIronicsInstallersAreTaken(t *testing.T) {
+	for file, want := range map[string][]string{
+		"metal3.conf": nil,
+		"bifrost.conf": {
+			"[conductor] send_sensor_data", "[conductor] send_sensor_data_for_undeployed_nodes", "[conductor] send_sensor_data_interval",
+		},
+		"kolla-ansible.conf": {
+			"[oslo_messaging_rabbit] heartbeat_in_pthread",
+			"[conductor] send_sensor_data", "[conductor] send_sensor_data_for_undeployed_nodes", "[conductor] send_sensor_data_interval",
+			"[keystone_authtoken] valid_interfaces",
+		},
+	} {
+		c := load(t, Sources{Files: []string{filepath.Join("testdata", "conf", file)}})
+		var unknown []string
+		for _, f := range c.Findings {
+			if f.Verdict == Unknown {
+				unknown = append(unknown, "["+f.Section+"] "+f.Option)
+			}
+		}
+		if !slices.Equal(unknown, want) {
+			t.Errorf("%s: unknown are %q", file, unknown)
+		}
+		if len(c.Losses()) == 0 {
+			t.Errorf("%s: nothing is lost", file)
+		}
+		t.Logf("%s: you lose: %s", file, strings.Join(c.Losses(), "; "))
 	}
 }

@@ -26,11 +26,17 @@ type Connection struct {
 	URL string
 }
 
+// isMySQL says whether [database] connection names Ironic's own kind of
+// database, which Ferrule neither reads nor writes.
+func (c *Config) isMySQL() bool {
+	return strings.HasPrefix(c.Database.Connection, "mysql") || strings.HasPrefix(c.Database.Connection, "mariadb")
+}
+
 // StoreConnection is [store] connection, or Ironic's [database] connection
 // where that is all there is, or a SQLite file in the data folder.
 func (c *Config) StoreConnection() (Connection, error) {
 	option, text := "[store] connection", c.Store.Connection
-	if text == "" {
+	if text == "" && !c.isMySQL() {
 		option, text = "[database] connection", c.Database.Connection
 	}
 	if text == "" {

@@ -14,6 +14,18 @@ type filler struct {
 	mistakes []error
 }
 
+// valueError says what is wrong with the value of one option.
+type valueError struct {
+	where, section, option string
+	cause                  error
+}
+
+func (e *valueError) Error() string {
+	return fmt.Sprintf("%s: [%s] %s: %v", e.where, e.section, e.option, e.cause)
+}
+
+func (e *valueError) Unwrap() error { return e.cause }
+
 func fill(c *Config, values map[string][]given) []error {
 	f := &filler{values: values}
 	config := reflect.ValueOf(c).Elem()
@@ -75,11 +87,11 @@ func (f *filler) value(section, name, unit string, want reflect.Type) (reflect.V
 	for _, text := range texts {
 		expanded, err := f.expand(option, text, 0)
 		if err != nil {
-			return reflect.Value{}, fmt.Errorf("%s: [%s] %s: %w", where, section, name, err)
+			return reflect.Value{}, &valueError{where, section, name, err}
 		}
 		parsed, err := kind.parse(expanded)
 		if err != nil {
-			return reflect.Value{}, fmt.Errorf("%s: [%s] %s: %w", where, section, name, err)
+			return reflect.Value{}, &valueError{where, section, name, err}
 		}
 		if parsed == nil {
 			continue

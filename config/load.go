@@ -3,17 +3,24 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // Sources are the places that options come from, weakest first.
 type Sources struct {
-	Files   []string // later files win
+	// Files are read in this order, later ones stronger. A folder stands for
+	// the *.conf files in it, in the order of their names.
+	Files   []string
 	Environ []string // as os.Environ gives it
 	Set     []string // section.option=value; later ones win
 	Flags   []Flag   // stronger than all of these
+	// Judge finds what the catalogue cannot know: values that name what is not
+	// built in, and values that a later step of the start would refuse.
+	Judge func(*Config) []Finding
 }
 
 // Flag is an option that a program's own flag says.
@@ -24,26 +31,31 @@ type given struct {
 	option Option
 	value  string
 	where  string
+	older  string // the name in the file, where it is not the present one
 }
 
 // Load reads all sources. The error names every mistake, each with its place,
 // not only the first.
 func Load(from Sources) (*Config, error) {
+	c, mistakes := readAll(from)
+	if len(mistakes) > 0 {
+		return nil, errors.Join(mistakes...)
+	}
+	return c, nil
+}
+
+// readAll reads all sources as far as they can be read.
+func readAll(from Sources) (*Config, []error) {
 	var l loader
-	for _, file := range from.Files {
-		l.readFile(file)
+	for _, name := range from.Files {
+		l.readFileOrFolder(name)
 	}
 	l.readEnvironment(from.Environ)
 	l.readOverrides(from.Set)
 	for _, f := range from.Flags {
 		l.readOverride(f.Flag, f.Option, f.Value)
 	}
-	c, err := l.finish()
-	if err != nil {
-		return nil, err
-	}
-	c.Files = slices.Clone(from.Files)
-	return c, nil
+	return l.finish(from.Judge)
 }
 
 // Defaults is the configuration of nothing said.
@@ -57,12 +69,27 @@ func Defaults() *Config {
 
 // loader collects what the sources say, and their mistakes.
 type loader struct {
+	files    []string
 	found    []given
+	unknown  []Finding
 	mistakes []error
 }
 
 func (l *loader) mistake(format string, args ...any) {
 	l.mistakes = append(l.mistakes, fmt.Errorf(format, args...))
+}
+
+func (l *loader) readFileOrFolder(name string) {
+	entries, err := os.ReadDir(name)
+	if err != nil { // a file, or nothing at all, which readFile reports
+		l.readFile(name)
+		return
+	}
+	for _, entry := range entries { // sorted by name
+		if strings.HasSuffix(entry.Name(), ".conf") && !strings.HasPrefix(entry.Name(), ".") {
+			l.readFile(filepath.Join(name, entry.Name()))
+		}
+	}
 }
 
 func (l *loader) readFile(file string) {
@@ -72,7 +99,14 @@ func (l *loader) readFile(file string) {
 		return
 	}
 	defer f.Close()
-	assignments, err := parseINI(f)
+	l.read(f, file)
+}
+
+// read takes the assignments of one file. An unknown option is no mistake, as
+// in Ironic: files carry options of other releases and of other programs.
+func (l *loader) read(r io.Reader, file string) {
+	l.files = append(l.files, file)
+	assignments, err := parseINI(r)
 	if err != nil {
 		l.mistake("%s: %w", file, err)
 		return
@@ -80,11 +114,19 @@ func (l *loader) readFile(file string) {
 	for _, a := range assignments {
 		where := fmt.Sprintf("%s:%d", file, a.line)
 		if option, ok := theCatalogue().find(a.section, a.name); ok {
-			l.found = append(l.found, given{option, a.value, where})
+			l.found = append(l.found, given{option, a.value, where, renamed(a, option)})
 			continue
 		}
-		l.mistake("%s: %s", where, unknownOption(a.section, a.name))
+		l.unknown = append(l.unknown, unknownFinding(where, a.section, a.name))
 	}
+}
+
+// renamed gives an option's older name where the file has that.
+func renamed(a assignment, option Option) string {
+	if option.Section == a.section && option.Name == strings.ReplaceAll(a.name, "-", "_") {
+		return ""
+	}
+	return "[" + a.section + "] " + a.name
 }
 
 // unknownOption says that a name is unknown and which one may have been meant.
@@ -115,10 +157,10 @@ func (l *loader) readEnvironment(environ []string) {
 		}
 		option, ok := c.find(section, strings.ToLower(name))
 		if !ok {
-			l.mistake("environment %s: %s", variable, unknownOption(section, strings.ToLower(name)))
+			l.unknown = append(l.unknown, unknownFinding("environment "+variable, section, strings.ToLower(name)))
 			continue
 		}
-		l.found = append(l.found, given{option, value, "environment " + variable})
+		l.found = append(l.found, given{option, value, "environment " + variable, ""})
 	}
 }
 
@@ -140,29 +182,26 @@ func (l *loader) readOverride(where, key, value string) {
 		l.mistake("%s: %s", where, unknownOption(section, name))
 		return
 	}
-	l.found = append(l.found, given{option, value, where})
+	l.found = append(l.found, given{option, value, where, ""})
 }
 
-// finish turns what was collected into a Config.
-func (l *loader) finish() (*Config, error) {
-	c := &Config{set: map[string]string{}}
+// finish turns what was collected into a Config, with the mistakes in it.
+func (l *loader) finish(judge func(*Config) []Finding) (*Config, []error) {
+	c := &Config{Files: l.files, set: map[string]string{}}
 	values := map[string][]given{}
-	warned := map[string]bool{}
 	for _, g := range l.found {
 		key := g.option.Key()
 		c.set[key] = g.where
 		values[key] = append(values[key], g)
-		if g.option.Status == NoMeaning && !warned[key] {
-			warned[key] = true
-			c.Warnings = append(c.Warnings, Warning{Option: key, Where: g.where, Reason: g.option.Note})
-		}
 	}
 	l.mistakes = append(l.mistakes, fill(c, values)...)
 	if len(l.mistakes) == 0 {
 		l.mistakes = append(l.mistakes, c.check()...)
 	}
-	if len(l.mistakes) > 0 {
-		return nil, errors.Join(l.mistakes...)
+	c.Findings = append(findingsOf(values), l.unknown...)
+	c.judge(c.ownJudgement())
+	if judge != nil {
+		c.judge(judge(c))
 	}
-	return c, nil
+	return c, l.mistakes
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -38,7 +37,8 @@ func oslo(t *testing.T, what string, input any) []byte {
 
 // differs lists where the catalogue differs from Ironic on purpose, by column.
 var differs = map[string]string{
-	"DEFAULT.auth_strategy": "type", // "none" is a word for noauth
+	"DEFAULT.auth_strategy": "type default", // "none" is a word for noauth; keystone needs a Keystone
+	"api.host_ip":           "default",      // nobody is let in from outside unasked
 
 	"conductor.force_power_state_during_sync": "default", // what is seen is believed
 
@@ -79,19 +79,18 @@ func TestTheCatalogueIsRealIronics(t *testing.T) {
 			continue
 		}
 		delete(ours, key)
-		if option.Type != cells[2] && differs[key] != "type" {
+		if option.Type != cells[2] && !strings.Contains(differs[key], "type") {
 			t.Errorf("%s is of type %s, not %s", key, cells[2], option.Type)
 		}
-		if want := strings.ReplaceAll(cells[3], `\n`, "\n"); option.Default != want && differs[key] != "default" {
+		if want := strings.ReplaceAll(cells[3], `\n`, "\n"); option.Default != want && !strings.Contains(differs[key], "default") {
 			t.Errorf("%s is %q by default, not %q", key, want, option.Default)
 		}
 		if got := strings.Join(option.aliases, ","); got != cells[4] {
 			t.Errorf("%s has the other names %q, not %q", key, cells[4], got)
 		}
 	}
-	// What oslo.config itself takes, what Ironic had until lately, and what its
-	// exporter for Prometheus adds.
-	for _, key := range []string{"DEFAULT.config_file", "DEFAULT.config_dir", "DEFAULT.config_source", "deploy.default_boot_option", "oslo_messaging_notifications.location"} {
+	// What Ironic had until lately, and what its exporter for Prometheus adds.
+	for _, key := range []string{"deploy.default_boot_option", "oslo_messaging_notifications.location"} {
 		delete(ours, key)
 	}
 	for key := range ours {
@@ -282,7 +281,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, loaded := Load(Sources{Files: []string{file}})
-		checked := Check(bytes.NewReader(content), file, io.Discard)
+		_, checked := Check(Sources{Files: []string{file}})
 		if (loaded == nil) != (checked == nil) {
 			t.Errorf("a start says %v, a check says %v", loaded, checked)
 		}

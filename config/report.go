@@ -2,9 +2,11 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,78 +31,99 @@ func List(w io.Writer) error {
 }
 
 func meaning(option Option) string {
-	if option.Status == NoMeaning {
+	switch {
+	case option.Status == NoMeaning:
 		return "no meaning here: " + option.Note
+	case option.Status == Lost && !strings.HasPrefix(option.Note, later):
+		return "not built in: " + option.Note
 	}
 	return option.Note
 }
 
-// finding is one line of what [Check] says.
-type finding struct {
-	line int
-	text string
+// Report is what [Check] finds.
+type Report struct {
+	Files    []string  `json:"files"`
+	Findings []Finding `json:"findings"`
+	YouLose  []string  `json:"you_lose"`
 }
 
-// Check says of each option in a file whether it is honoured, has no meaning
-// here and why, or is unknown. Its error counts what a start would refuse.
-func Check(r io.Reader, name string, w io.Writer) error {
-	assignments, err := parseINI(r)
+// Check says what becomes of each option that the sources give, the worst
+// first. Its error is not nil where a start would stop.
+func Check(from Sources) (Report, error) {
+	c, mistakes := readAll(from)
+	for _, mistake := range mistakes {
+		f := Finding{Verdict: Refused, Reason: mistake.Error()}
+		if wrong := new(valueError); errors.As(mistake, &wrong) {
+			f = Finding{Verdict: Refused, Section: wrong.section, Option: wrong.option, Where: wrong.where, Reason: wrong.cause.Error()}
+		}
+		c.judge([]Finding{f})
+	}
+	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)),
+			comparePlaces(a.Where, b.Where), cmp.Compare(a.Option, b.Option))
+	})
+	report := Report{Files: c.Files, Findings: c.Findings, YouLose: c.Losses()}
+	if n := c.Count(Refused); n > 0 {
+		return report, fmt.Errorf("a start would stop at %d of the settings", n)
+	}
+	return report, nil
+}
+
+// comparePlaces orders "file:2" before "file:10".
+func comparePlaces(a, b string) int {
+	fileA, lineA := splitPlace(a)
+	fileB, lineB := splitPlace(b)
+	return cmp.Or(cmp.Compare(fileA, fileB), cmp.Compare(lineA, lineB))
+}
+
+func splitPlace(where string) (file string, line int) {
+	at := strings.LastIndexByte(where, ':')
+	if at < 0 {
+		return where, 0
+	}
+	line, err := strconv.Atoi(where[at+1:])
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return where, 0
 	}
-	var honoured, idle, unknown []finding
-	var l loader
-	for _, a := range assignments {
-		option, ok := theCatalogue().find(a.section, a.name)
-		label := fmt.Sprintf("[%s] %s%s", a.section, a.name, renamed(a, option))
-		switch {
-		case !ok:
-			unknown = append(unknown, finding{a.line, unknownOption(a.section, a.name)})
-			continue
-		case option.Status == NoMeaning:
-			idle = append(idle, finding{a.line, label + ": " + option.Note})
-		default:
-			honoured = append(honoured, finding{a.line, label})
-		}
-		l.found = append(l.found, given{option, a.value, fmt.Sprintf("%s:%d", name, a.line)})
-	}
-	_, wrong := l.finish()
-	for _, part := range []struct {
-		title    string
-		findings []finding
-	}{{"honoured", honoured}, {"no meaning here", idle}, {"unknown", unknown}} {
-		if err := writeFindings(w, part.title, name, part.findings); err != nil {
-			return err
-		}
-	}
-	switch {
-	case wrong != nil && len(unknown) > 0:
-		return fmt.Errorf("%d unknown options, and wrong values:\n%w", len(unknown), wrong)
-	case wrong != nil:
-		return fmt.Errorf("wrong values:\n%w", wrong)
-	case len(unknown) > 0:
-		return fmt.Errorf("%s: %d unknown options", name, len(unknown))
-	}
-	return nil
+	return where[:at], line
 }
 
-// renamed says an option's present name where the file has an older one.
-func renamed(a assignment, option Option) string {
-	if option.Name == "" || option.Section == a.section && option.Name == strings.ReplaceAll(a.name, "-", "_") {
-		return ""
-	}
-	return fmt.Sprintf(" (now [%s] %s)", option.Section, option.Name)
+// titles head the parts of a report.
+var titles = map[Verdict]string{
+	Refused: "refused, so that a start stops",
+	Loses:   "lost, since it is not built in",
+	Unknown: "unknown, and ignored as in Ironic",
+	Acts:    "honoured",
+	Nothing: "no meaning here, and not missed",
 }
 
-func writeFindings(w io.Writer, title, name string, findings []finding) error {
-	slices.SortStableFunc(findings, func(a, b finding) int { return cmp.Compare(a.line, b.line) })
-	if _, err := fmt.Fprintf(w, "%s: %d\n", title, len(findings)); err != nil {
-		return err
-	}
-	for _, f := range findings {
-		if _, err := fmt.Fprintf(w, "  %s:%d: %s\n", name, f.line, f.text); err != nil {
-			return err
+// WriteText writes the report for people; the last line says what is lost.
+func (r Report) WriteText(w io.Writer) error {
+	var text strings.Builder
+	for _, verdict := range verdicts {
+		var lines []string
+		for _, f := range r.Findings {
+			if f.Verdict == verdict {
+				lines = append(lines, f.line())
+			}
+		}
+		if len(lines) > 0 {
+			fmt.Fprintf(&text, "%s: %d\n%s", titles[verdict], len(lines), strings.Join(lines, ""))
 		}
 	}
-	return nil
+	lose := "nothing"
+	if len(r.YouLose) > 0 {
+		lose = strings.Join(r.YouLose, "; ")
+	}
+	fmt.Fprintf(&text, "you lose: %s\n", lose)
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func (f Finding) line() string {
+	if f.Option == "" {
+		return "  " + strings.ReplaceAll(f.Reason, "\n", "\n  ") + "\n"
+	}
+	return "  " + f.String() + "\n"
 }

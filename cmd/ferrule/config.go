@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +13,7 @@ import (
 
 type configCommand struct {
 	List  configList  `cmd:"" help:"Every option with its default and meaning."`
-	Check configCheck `cmd:"" help:"Say which options of a file are honoured, which have no meaning here and why, and which are unknown."`
+	Check configCheck `cmd:"" help:"Say what a configuration would lose here, what is honoured, and what has no meaning and why."`
 }
 
 type configList struct{}
@@ -21,17 +22,19 @@ type configList struct{}
 func (configList) Run() error { return config.List(os.Stdout) }
 
 type configCheck struct {
-	File string `arg:"" help:"A configuration file in Ironic's format."`
+	Paths  []string `arg:"" name:"path" help:"Configuration files in Ironic's format, or folders of *.conf files; later ones win."`
+	Format string   `help:"text or json." enum:"text,json" default:"text"`
 }
 
-// Run prints the findings; unknown options are an error.
+// Run prints the findings; what would stop a start is an error.
 func (c configCheck) Run() error {
-	f, err := os.Open(c.File)
-	if err != nil {
-		return err
+	report, wrong := config.Check(config.Sources{Files: c.Paths, Judge: judge})
+	if c.Format == "json" {
+		out := json.NewEncoder(os.Stdout)
+		out.SetIndent("", "  ")
+		return errors.Join(out.Encode(report), wrong)
 	}
-	defer f.Close()
-	return config.Check(f, c.File, os.Stdout)
+	return errors.Join(report.WriteText(os.Stdout), wrong)
 }
 
 type migrateCommand struct{ sources }

@@ -68,13 +68,11 @@ func openPlane(ctx context.Context, cfg *config.Config, does parts) (_ *plane, e
 	}
 	p.log = log
 	p.closers = append(p.closers, closeLog)
-	for _, w := range cfg.Warnings {
-		log.Warn("option has no meaning here", "option", w.Option, "where", w.Where, "reason", w.Reason)
-	}
+	tellOfFindings(ctx, cfg, log)
 	if err := p.openTrust(ctx); err != nil {
 		return nil, err
 	}
-	if p.catalogue, err = newCatalogue(cfg, log); err != nil {
+	if p.catalogue, err = newCatalogue(cfg); err != nil {
 		return nil, err
 	}
 	p.local = drivers.New(drivers.Config{Log: log})

@@ -18,7 +18,7 @@ import (
 
 // sources are the flags that say where options come from.
 type sources struct {
-	Config []string `help:"Configuration file in Ironic's format; later ones win." placeholder:"FILE"`
+	Config []string `aliases:"config-file,config-dir" help:"Configuration file in Ironic's format, or a folder of *.conf files; later ones win." placeholder:"PATH" sep:"none"`
 	Set    []string `help:"Override one option." placeholder:"SECTION.OPTION=VALUE" sep:"none"`
 	Data   string   `help:"Folder for database, keys and the agent's files." placeholder:"DIR"`
 	Listen string   `help:"Where the API listens (default 127.0.0.1:6385). With port 0 the other listeners take free ports too." placeholder:"HOST:PORT"`
@@ -46,7 +46,7 @@ func (s sources) load() (*config.Config, error) {
 		where := "--listen " + s.Listen
 		flags = append(flags, config.Flag{Flag: where, Option: "api.host_ip", Value: host}, config.Flag{Flag: where, Option: "api.port", Value: port})
 	}
-	cfg, err := config.Load(config.Sources{Files: s.Config, Environ: os.Environ(), Set: s.Set, Flags: flags})
+	cfg, err := config.Load(config.Sources{Files: s.Config, Environ: os.Environ(), Set: s.Set, Flags: flags, Judge: judge})
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +63,6 @@ func complete(cfg *config.Config) error {
 		return fmt.Errorf("[store] data_dir: %w", err)
 	}
 	cfg.Store.DataDir = dir
-	if !cfg.IsSet("DEFAULT", "auth_strategy") && !cfg.IsSet("keystone_authtoken", "auth_url") {
-		cfg.Default.AuthStrategy = "noauth" // Ironic's default, keystone, cannot work without a Keystone
-	}
-	if !cfg.IsSet("api", "host_ip") {
-		cfg.API.HostIP = "127.0.0.1" // nobody is let in from outside unasked
-	}
 	if cfg.API.Port == 0 {
 		if !cfg.IsSet("link", "port") {
 			cfg.Link.Port = 0
@@ -92,11 +86,7 @@ func address(host string, port int) string { return net.JoinHostPort(host, strco
 func newLogger(cfg *config.Config) (log *slog.Logger, closeLog func() error, err error) {
 	var out io.Writer = os.Stderr
 	closeLog = func() error { return nil }
-	if cfg.Default.LogFile != "" {
-		path := cfg.Default.LogFile
-		if cfg.Default.LogDir != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(cfg.Default.LogDir, path)
-		}
+	if path := logPath(cfg); path != "" {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
 		if err != nil {
 			return nil, nil, fmt.Errorf("open the log: %w", err)
@@ -113,8 +103,20 @@ func newLogger(cfg *config.Config) (log *slog.Logger, closeLog func() error, err
 	return slog.New(slog.NewTextHandler(out, o)), closeLog, nil
 }
 
+// logPath is the file that [DEFAULT] log_file and log_dir name, "" for none.
+func logPath(cfg *config.Config) string {
+	file, dir := cfg.Default.LogFile, cfg.Default.LogDir
+	switch {
+	case dir == "" || filepath.IsAbs(file):
+		return file
+	case file == "":
+		return filepath.Join(dir, "ferrule.log")
+	}
+	return filepath.Join(dir, file)
+}
+
 // newCatalogue is the catalogue as the options switch it on.
-func newCatalogue(cfg *config.Config, log *slog.Logger) (*hardware.Catalogue, error) {
+func newCatalogue(cfg *config.Config) (*hardware.Catalogue, error) {
 	on := hardware.Enabled{
 		HardwareTypes: cfg.Default.EnabledHardwareTypes,
 		Interfaces:    map[metal.InterfaceType][]string{},
@@ -133,9 +135,6 @@ func newCatalogue(cfg *config.Config, log *slog.Logger) (*hardware.Catalogue, er
 	})
 	if err != nil {
 		return nil, err
-	}
-	for _, name := range c.Skipped() {
-		log.Warn("enabled in the configuration, and not built in", "what", name)
 	}
 	return c, nil
 }

@@ -1,17 +1,22 @@
 """Asks the real oslo.config, and Ironic's own options, for a test of ours.
 
-oslo.py options          every option of Ironic: section, name, type, default, other names; by tabs
+oslo.py options          every option of Ironic, listed or only registered by its running code: section, name, type,
+                         default, other names; by tabs
 oslo.py ini < cases      a JSON list of files; for each, its assignments or the line of its error
 oslo.py values < cases   a JSON list of {conf, ask}; for each, the values of the options asked for
 """
 import contextlib
 import json
+import logging
 import os
 import sys
 import tempfile
 import warnings
 
 warnings.simplefilter('ignore')
+import oslo_service.backend as backend  # noqa: E402
+
+backend.init_backend(backend.BackendType.THREADING)
 from oslo_config import cfg, generator, iniparser, types  # noqa: E402
 
 NAMESPACES = '''
@@ -27,6 +32,8 @@ admin_token'''.split()
 
 def kind(option):
     t = option.type
+    if not isinstance(t, types.ConfigType):
+        return 'string'  # a function, as for the delays of [fake]
     choices = [c for c in getattr(t, 'choices', None) or [] if c is not None]
 
     def bounds():
@@ -75,6 +82,22 @@ def text(value):
     return str(value)
 
 
+def registered():
+    """What the running package has registered once each of its modules is loaded."""
+    import importlib
+    import pkgutil
+
+    import ironic
+    from ironic.conf import CONF
+    logging.disable()  # the middleware logs while it is loaded
+    for module in pkgutil.walk_packages(ironic.__path__, 'ironic.'):
+        if not any(part in module.name for part in ('.tests', '.hacking', '.alembic', '.cmd.')):
+            importlib.import_module(module.name)
+    yield 'DEFAULT', [o['opt'] for o in CONF._opts.values()]
+    for name, group in CONF._groups.items():
+        yield name, [o['opt'] for o in group._opts.values()]
+
+
 def options():
     import keystoneauth1.loading as keystone
 
@@ -98,6 +121,10 @@ def options():
                 add(section, option)
                 if option.dest == 'auth_type' and section != 'redfish':
                     logging_in.add(section)
+    for section, found in registered():
+        for option in found:
+            if (section, option.dest) not in rows:
+                add(section, option)
     for section in logging_in:
         more = keystone.get_session_conf_options()
         if section != 'keystone_authtoken':
@@ -144,8 +171,6 @@ def ini(cases):
 
 
 def values(cases):
-    import oslo_service.backend as backend
-    backend.init_backend(backend.BackendType.THREADING)
     from ironic.conf import CONF
     for case in cases:
         name, answers = in_file(case['conf']), []
@@ -162,7 +187,8 @@ def values(cases):
         yield answers
 
 
-if sys.argv[1] == 'options':
+what = sys.argv.pop()  # some modules of Ironic read the arguments when they are loaded
+if what == 'options':
     options()
 else:
-    json.dump(list({'ini': ini, 'values': values}[sys.argv[1]](json.load(sys.stdin))), sys.stdout)
+    json.dump(list({'ini': ini, 'values': values}[what](json.load(sys.stdin))), sys.stdout)
