@@ -134,7 +134,13 @@ type answer struct {
 // ask sends a request; "k: v" pairs after the body are headers.
 func (s *served) ask(version, method, path, body string, headers ...string) answer {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, "http://example.com"+path, strings.NewReader(body))
+	return s.askIn(s.t.Context(), version, method, path, body, headers...)
+}
+
+// askIn is ask with the context that the request comes with.
+func (s *served) askIn(ctx context.Context, version, method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, "http://example.com"+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -121,10 +121,13 @@ func (s *Service) inspectedNode(ctx context.Context, uuid *string, inventory map
 		}
 		found = &n
 	}
+	why := "no node has a port with one of the MAC addresses"
 	if len(macs) > 0 {
 		n, err := s.store.NodeByMACs(ctx, macs)
 		switch {
 		case metal.ReasonOf(err) == metal.NotFound:
+		case err == nil && hidden(ctx, &n):
+			why = otherSite(ctx, &n)
 		case err != nil:
 			return n, err
 		case found != nil && found.UUID != n.UUID:
@@ -136,7 +139,6 @@ func (s *Service) inspectedNode(ctx context.Context, uuid *string, inventory map
 	if found != nil && found.ProvisionState != metal.InspectWait {
 		return metal.Node{}, s.refuseLookup(ctx, uuid, macs, wrongState(found))
 	}
-	why := "no node has a port with one of the MAC addresses"
 	if len(bmcs) > 0 {
 		byBMC, refused, err := s.nodeByBMC(ctx, bmcs, found)
 		if err != nil {
@@ -187,7 +189,7 @@ func (s *Service) nodeByBMC(ctx context.Context, addresses []string, found *meta
 	}
 	var matches []metal.Node
 	for _, n := range list {
-		if slices.ContainsFunc(bmcAddresses(&n), func(a string) bool { return slices.Contains(addresses, a) }) {
+		if !hidden(ctx, &n) && slices.ContainsFunc(bmcAddresses(&n), func(a string) bool { return slices.Contains(addresses, a) }) {
 			matches = append(matches, n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"ferrule/link"
 	"ferrule/metal"
 	"ferrule/openapi"
 	"ferrule/store"
@@ -83,10 +84,19 @@ func (s *Service) lookupNode(ctx context.Context, uuid *string, macs []string) (
 	} else {
 		n, err = s.store.NodeByMACs(ctx, macs)
 	}
-	if metal.ReasonOf(err) == metal.NotFound {
+	switch {
+	case metal.ReasonOf(err) == metal.NotFound:
 		return n, s.refuseLookup(ctx, uuid, macs, err.Error())
+	case err == nil && hidden(ctx, &n):
+		return n, s.refuseLookup(ctx, uuid, macs, otherSite(ctx, &n))
 	}
 	return n, err
+}
+
+// otherSite says, for the log, why a node does not exist for a relayed call.
+func otherSite(ctx context.Context, n *metal.Node) string {
+	site, _ := link.RelayingSite(ctx)
+	return fmt.Sprintf("node %s is in the conductor group %q, and the call came through the agent of the site %q", n.UUID, n.ConductorGroup, site)
 }
 
 func validMACs(addresses []string) []string {

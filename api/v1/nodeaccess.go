@@ -27,10 +27,16 @@ func (s *Service) anyNode(c *call, ident string) (metal.Node, error) {
 	if err := checkNodeIdent(c, ident); err != nil {
 		return metal.Node{}, err
 	}
+	ctx := c.Request().Context()
+	find := s.store.Node
 	if isUUIDLike(ident) { // which no name is
-		return s.store.NodeByUUID(c.Request().Context(), ident)
+		find = s.store.NodeByUUID
 	}
-	return s.store.Node(c.Request().Context(), ident)
+	n, err := find(ctx, ident)
+	if err == nil && hidden(ctx, &n) {
+		return metal.Node{}, nodeNotFound(ident)
+	}
+	return n, err
 }
 
 // nodeWithSuffix also tries the name with the ".json" that was cut off.
