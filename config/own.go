@@ -27,7 +27,13 @@ type SiteAgent struct {
 	DataDir string `option:"data_dir"`
 	// PlainHTTPBMCs are networks whose BMCs may be spoken to without TLS.
 	PlainHTTPBMCs []netip.Prefix `option:"plain_http_bmcs"`
-	WatchInterval time.Duration  `option:"watch_interval"`
+	// OpenNetworks are those of a lab, whose addresses images and ramdisks may
+	// have although they are loopback, link-local, metadata or BMC addresses.
+	OpenNetworks []netip.Prefix `option:"open_networks"`
+	// CallbackNetworks are where ramdisks may be called back; none means the
+	// address from which the ramdisk called.
+	CallbackNetworks []netip.Prefix `option:"callback_networks"`
+	WatchInterval    time.Duration  `option:"watch_interval"`
 	// HostIP and Port are where the ramdisk relay and media listen.
 	HostIP string `option:"host_ip"`
 	Port   int    `option:"port"`

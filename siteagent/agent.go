@@ -20,6 +20,7 @@ import (
 	"ferrule/siteagent/journal"
 	"ferrule/siteagent/media"
 	"ferrule/siteagent/ramdisk"
+	"ferrule/siteagent/reach"
 	"ferrule/siteagent/relay"
 	"ferrule/siteagent/watch"
 )
@@ -45,8 +46,11 @@ type Options struct {
 	Version   string
 	Labels    map[string]string
 	ImageDirs []string // folders that file:// image addresses may name
-	Media     media.Options
-	Ramdisk   ramdisk.Client
+	// Reach says which addresses images and ramdisks may have; its files and the
+	// agent's own address are set here.
+	Reach   reach.Options
+	Media   media.Options
+	Ramdisk ramdisk.Client
 
 	MaxParallel    int           // commands under way; 0: 256
 	CommandTimeout time.Duration // of one command; 0: an hour
@@ -62,6 +66,7 @@ type Agent struct {
 	listener net.Listener
 	journal  *journal.Journal
 	media    *media.Shelf
+	reach    *reach.Guard
 	lock     *os.File
 }
 
@@ -97,18 +102,22 @@ func (a *Agent) open() (err error) {
 	if a.journal, err = journal.Open(journal.Options{Dir: a.options.DataDir, Ran: ran, Now: time.Now, Log: a.log}); err != nil {
 		return err
 	}
-	shelf := a.options.Media
-	shelf.Dir = cmp.Or(shelf.Dir, filepath.Join(a.options.DataDir, "media"))
-	shelf.ImageDirs = append(shelf.ImageDirs, a.options.ImageDirs...)
-	shelf.Log = a.log
-	if a.media, err = media.Open(shelf); err != nil {
-		return err
-	}
 	if a.listener = a.options.Listener; a.listener == nil {
 		address := cmp.Or(a.options.ListenAddr, fmt.Sprintf(":%d", DefaultPort))
 		if a.listener, err = net.Listen("tcp", address); err != nil {
 			return fmt.Errorf("listen for machines: %w", err)
 		}
+	}
+	if err := a.openReach(); err != nil {
+		return err
+	}
+	shelf := a.options.Media
+	shelf.Images = a.reach.Transport()
+	shelf.Dir = cmp.Or(shelf.Dir, filepath.Join(a.options.DataDir, "media"))
+	shelf.ImageDirs = append(shelf.ImageDirs, a.options.ImageDirs...)
+	shelf.Log = a.log
+	if a.media, err = media.Open(shelf); err != nil {
+		return err
 	}
 	a.base, err = advertised(a.options, a.listener.Addr())
 	return err
@@ -164,6 +173,9 @@ func (a *Agent) Close() error {
 	}
 	if a.journal != nil {
 		all = append(all, a.journal.Close())
+	}
+	if a.reach != nil {
+		all = append(all, a.reach.Close())
 	}
 	if a.lock != nil {
 		all = append(all, a.lock.Close())
@@ -234,8 +246,9 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 func (a *Agent) executor(accept context.Context) (*executor, context.CancelFunc) {
 	running, giveUp := context.WithCancel(context.Background())
 	o := a.options
+	o.Ramdisk.Dial = a.reach.DialRamdisk
 	e := &executor{
-		link: o.Link, drivers: o.Drivers, journal: a.journal, media: a.media, ramdisk: &o.Ramdisk,
+		link: o.Link, drivers: noting{o.Drivers, a.reach}, journal: a.journal, media: a.media, ramdisk: &o.Ramdisk,
 		watch: watch.Start(o.Link.Observe, a.log), base: a.URL, workDir: a.workDir(), timeout: o.CommandTimeout,
 		log: a.log, accept: accept, ctx: running, lanes: newLanes(o.MaxParallel), taken: map[string]bool{},
 	}
@@ -260,7 +273,7 @@ func (a *Agent) drain(e *executor, giveUp context.CancelFunc) {
 const sendGrace = 2 * time.Second
 
 func (a *Agent) server() *http.Server {
-	ramdisks := relay.New(a.options.Link.Relay, a.log)
+	ramdisks := relay.New(a.options.Link.Relay, a.reach.Callback, a.log)
 	// No ServeMux: it redirects paths that are not clean, here they are not there.
 	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, media.PathPrefix) {

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"ferrule/link"
 	"ferrule/link/client"
 	"ferrule/metal"
+	"ferrule/siteagent/reach"
 	"ferrule/trust"
 )
 
@@ -143,6 +145,7 @@ type rig struct {
 	link    *fakeLink
 	drivers *fakeDrivers
 	real    Drivers // in place of the fakes, if set
+	strict  bool    // loopback is as closed as at a site
 	agent   *Agent
 	log     *lockedBuffer
 	stop    func() error
@@ -193,7 +196,12 @@ func (r *rig) start(stopTimeout time.Duration) {
 	if r.real != nil {
 		does = r.real
 	}
+	var open []netip.Prefix
+	if !r.strict {
+		open = append(open, netip.MustParsePrefix("127.0.0.0/8"))
+	}
 	agent, err := New(Options{
+		Reach:   reach.Options{Open: open},
 		DataDir: r.dir, Link: r.link, Drivers: does, Listener: listener, Version: "test",
 		StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

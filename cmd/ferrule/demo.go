@@ -86,7 +86,8 @@ func (d demoCommand) start(ctx context.Context, dir string) (p *demoProcesses, e
 	}()
 	began := time.Now()
 	out, err := p.spawn(ctx, dir, "up", "--listen", d.Listen, "--data", filepath.Join(dir, "ferrule"),
-		"--set", "link.port=0", "--set", "siteagent.port=0") // nobody else has to find these
+		"--set", "link.port=0", "--set", "siteagent.port=0", // nobody else has to find these
+		"--set", "siteagent.open_networks=127.0.0.0/8") // the lab is all on loopback
 	if err != nil {
 		return p, err
 	}

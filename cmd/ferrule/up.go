@@ -92,7 +92,8 @@ func relaxCollector() {
 func (p *plane) embeddedAgent(ctx context.Context) error {
 	cfg := site.Config{
 		DataDir: p.cfg.SiteAgent.DataDir, AdvertiseURL: p.cfg.SiteAgent.PublicURL,
-		PlainHTTPBMCs: p.cfg.SiteAgent.PlainHTTPBMCs, Version: version, Log: p.log,
+		PlainHTTPBMCs: p.cfg.SiteAgent.PlainHTTPBMCs, OpenNetworks: p.cfg.SiteAgent.OpenNetworks,
+		Callbacks: p.cfg.SiteAgent.CallbackNetworks, Version: version, Log: p.log,
 		ControlPlane: p.linkAddress(), // its port may be another at each start
 	}
 	var lc net.ListenConfig

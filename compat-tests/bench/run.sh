@@ -28,7 +28,7 @@ start_ours() { # data folder; prints the endpoint when ready
   local verb=up store=sqlite:///$1/ferrule.sqlite
   if [ -n "${BENCH_STORE:-}" ]; then verb=serve store=$BENCH_STORE; fi
   exec "$run/ferrule" "$verb" --config "$run/ironic/ironic.conf" --data "$1" --listen 127.0.0.1:16385 \
-    --set store.connection="$store" --set link.port=0 --set siteagent.port=0 \
+    --set store.connection="$store" --set link.port=0 --set siteagent.port=0 --set siteagent.open_networks=127.0.0.0/8 \
     --set DEFAULT.log_file="$1/ferrule.log"
 }
 mkdir -p "$run/ferrule-data"

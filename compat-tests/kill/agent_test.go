@@ -28,7 +28,7 @@ func newAgent(t *testing.T, p *plane.Plane, site string) agent {
 	return agent{
 		join: plane.NewProcess(t, t.TempDir(), []string{"agent", "join", fmt.Sprint(code), "--data", data}),
 		Process: plane.NewProcess(t, t.TempDir(), []string{
-			"agent", "run", "--data", data, "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0]),
+			"agent", "run", "--data", data, "--open-networks", "127.0.0.0/8", "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0]),
 		}),
 	}
 }

@@ -55,6 +55,7 @@ func New(t testing.TB, o Options) *Plane {
 		cmp.Or(o.Command, "up"), "--data", p.DataDir, "--listen", api,
 		"--set", "link.host_ip=127.0.0.1", "--set", fmt.Sprintf("link.port=%d", ports[1]),
 		"--set", "siteagent.host_ip=127.0.0.1", "--set", fmt.Sprintf("siteagent.port=%d", ports[2]),
+		"--set", "siteagent.open_networks=127.0.0.0/8", // the lab is all on loopback
 	}
 	if o.Config != "" {
 		conf := filepath.Join(dir, "ironic.conf")

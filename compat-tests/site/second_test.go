@@ -60,7 +60,7 @@ func (r *rig) joinSite(site string, flags ...string) *agent {
 	dir := r.t.TempDir()
 	code := must(r.t, "join-code", "--site", site, "--lifetime", "5m", "--endpoint", r.URL)
 	must(r.t, "agent", "join", "--data", filepath.Join(dir, "agent"), code)
-	args := []string{"agent", "run", "--data", filepath.Join(dir, "agent"), "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0])}
+	args := []string{"agent", "run", "--data", filepath.Join(dir, "agent"), "--open-networks", "127.0.0.0/8", "--listen", fmt.Sprintf("127.0.0.1:%d", ports[0])}
 	return &agent{plane.NewProcess(r.t, dir, append(args, flags...))}
 }
 

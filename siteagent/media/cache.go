@@ -121,6 +121,9 @@ func (c *cache) refresh(ctx context.Context, address string, u *url.URL, path st
 		setHeader(req, "If-Modified-Since", known.LastModified)
 	}
 	resp, err := c.client.Do(req)
+	if code := refusal.CodeOf(err, ""); code != "" { // no copy in the cache stands for an address that is not allowed
+		return refusal.New(code, "the image %s cannot be fetched: %s", shown(u), withoutURL(err))
+	}
 	if err != nil {
 		return c.stale(ctx, have, u, withoutURL(err).Error())
 	}

@@ -30,14 +30,14 @@ import (
 
 // Options say where media live. Zero values have the defaults noted.
 type Options struct {
-	Dir         string        // a private folder for everything
-	ImageDirs   []string      // folders that file:// image addresses may name; none by default
-	GrantTime   time.Duration // how long a medium is served at most; 0: 24 hours
-	MaxImage    int64         // largest image to fetch; 0: 16 GiB
-	MaxCache    int64         // size of the image cache; 0: 20 GiB
-	ImageClient *http.Client  // nil: a client of its own
-	Now         func() time.Time
-	Log         *slog.Logger
+	Dir       string            // a private folder for everything
+	ImageDirs []string          // folders that file:// image addresses may name; none by default
+	GrantTime time.Duration     // how long a medium is served at most; 0: 24 hours
+	MaxImage  int64             // largest image to fetch; 0: 16 GiB
+	MaxCache  int64             // size of the image cache; 0: 20 GiB
+	Images    http.RoundTripper // fetches images from where the agent may connect to; nil: from anywhere
+	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // PathPrefix begins the path of every medium's address.
@@ -69,7 +69,7 @@ func Open(o Options) (*Shelf, error) {
 	s := &Shelf{
 		dir: o.Dir, time: o.GrantTime, now: o.Now, log: o.Log, grants: map[string]grant{},
 		cache: &cache{
-			dir: filepath.Join(o.Dir, "images"), roots: o.ImageDirs, client: o.ImageClient,
+			dir: filepath.Join(o.Dir, "images"), roots: o.ImageDirs, client: &http.Client{Transport: o.Images},
 			maxImage: o.MaxImage, maxTotal: o.MaxCache, log: o.Log, locks: map[string]*sync.Mutex{},
 			whole: map[string]bool{},
 		},
@@ -105,11 +105,6 @@ func withDefaults(o Options) Options {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
-	}
-	if o.ImageClient == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ResponseHeaderTimeout = time.Minute
-		o.ImageClient = &http.Client{Transport: transport}
 	}
 	return o
 }

@@ -63,9 +63,8 @@ func newSite(t *testing.T) *site {
 
 func (s *site) open() {
 	s.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	shelf, err := Open(Options{
-		Dir: s.dir, ImageDirs: []string{s.images}, ImageClient: client, MaxImage: 1 << 20,
+		Dir: s.dir, ImageDirs: []string{s.images}, Images: &http.Transport{DisableKeepAlives: true}, MaxImage: 1 << 20,
 		Now: func() time.Time { return s.at },
 	})
 	if err != nil {
@@ -415,4 +414,26 @@ func FuzzGrubWord(f *testing.F) {
 			t.Errorf("%q became %q", word, quoted)
 		}
 	})
+}
+
+// forbidding refuses every connection, as the guard of addresses does.
+type forbidding struct{}
+
+func (forbidding) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, refusal.New(metal.CodeForbiddenTarget, "not there")
+}
+
+func TestACopyInTheCacheDoesNotStandForAForbiddenAddress(t *testing.T) {
+	s := newSite(t)
+	args := metal.PublishMediaArgs{Name: "a.iso", ISOURL: s.from.URL + "/kernel"}
+	if _, err := s.shelf.Publish(t.Context(), args, "", "http://relay"); err != nil {
+		t.Fatal(err)
+	}
+	shelf, err := Open(Options{Dir: s.dir, Images: forbidding{}, Now: func() time.Time { return s.at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := shelf.Publish(t.Context(), args, "", "http://relay"); refusal.CodeOf(err, "") != metal.CodeForbiddenTarget {
+		t.Errorf("published from the cache: %v", err)
+	}
 }

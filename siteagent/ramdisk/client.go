@@ -41,6 +41,8 @@ type Client struct {
 	PollInterval time.Duration
 	// MinTLS is the lowest TLS version to accept; 0 means 1.3.
 	MinTLS uint16
+	// Dial connects to a ramdisk; nil connects to any address.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Call is one request to a ramdisk, with its secrets in clear.
@@ -118,7 +120,7 @@ func (c *Client) transport(verifyCA string) (*http.Transport, error) {
 			return nil, refusal.New(metal.CodeCertificate, "the certificate that the ramdisk sent in its heartbeat is no PEM certificate")
 		}
 	}
-	return &http.Transport{TLSClientConfig: config, MaxResponseHeaderBytes: 64 << 10}, nil
+	return &http.Transport{TLSClientConfig: config, MaxResponseHeaderBytes: 64 << 10, DialContext: c.Dial}, nil
 }
 
 // commandsURL is the address of the ramdisk's command list: the trailing slash

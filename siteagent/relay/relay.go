@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -31,18 +32,19 @@ const (
 
 // route is one call that ramdisks make.
 type route struct {
-	method  string
-	path    *regexp.Regexp // without a trailing slash
-	maxBody int64
+	method    string
+	path      *regexp.Regexp // without a trailing slash
+	maxBody   int64
+	heartbeat bool
 }
 
 // routes is the whole list (ironic-python-agent: ironic_api_client, inspector).
 var routes = []route{
-	{http.MethodGet, regexp.MustCompile(`^$`), 0},
-	{http.MethodGet, regexp.MustCompile(`^/v1$`), 0},
-	{http.MethodGet, regexp.MustCompile(`^/v1/lookup$`), 0},
-	{http.MethodPost, regexp.MustCompile(`^/v1/heartbeat/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$`), maxHeartbeat},
-	{http.MethodPost, regexp.MustCompile(`^/v1/continue_inspection$`), maxInventory},
+	{http.MethodGet, regexp.MustCompile(`^$`), 0, false},
+	{http.MethodGet, regexp.MustCompile(`^/v1$`), 0, false},
+	{http.MethodGet, regexp.MustCompile(`^/v1/lookup$`), 0, false},
+	{http.MethodPost, regexp.MustCompile(`^/v1/heartbeat/[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$`), maxHeartbeat, true},
+	{http.MethodPost, regexp.MustCompile(`^/v1/continue_inspection$`), maxInventory, false},
 }
 
 // headers are those of a ramdisk's request that mean something to the API.
@@ -52,16 +54,21 @@ var headers = []string{
 	"Content-Type", "Accept", "User-Agent",
 }
 
+// Callback refuses the call-back address that a ramdisk gives, calling from an
+// address of its own.
+type Callback func(callback string, from netip.Addr) error
+
 // Handler serves the relay.
 type Handler struct {
 	forward Forward
+	check   Callback
 	log     *slog.Logger
 	places  chan struct{}
 }
 
 // New makes a relay over forward.
-func New(forward Forward, log *slog.Logger) *Handler {
-	return &Handler{forward: forward, log: log, places: make(chan struct{}, maxAtOnce)}
+func New(forward Forward, check Callback, log *slog.Logger) *Handler {
+	return &Handler{forward: forward, check: check, log: log, places: make(chan struct{}, maxAtOnce)}
 }
 
 // ServeHTTP relays one call.
@@ -84,7 +91,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.unavailable(w, r, ctx.Err())
 		return
 	}
-	answer, err := h.forward(ctx, outgoing(ctx, w, r, to))
+	out := outgoing(ctx, w, r, to)
+	if to.heartbeat {
+		if err := h.checkHeartbeat(out, r.RemoteAddr); err != nil {
+			h.refuseHeartbeat(w, r, err)
+			return
+		}
+	}
+	answer, err := h.forward(ctx, out)
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {

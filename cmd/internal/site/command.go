@@ -60,6 +60,8 @@ type RunCommand struct {
 	Listen        string         `help:"Where the ramdisks' relay and boot media are served." default:":6387" placeholder:"HOST:PORT"`
 	AdvertiseURL  string         `help:"How BMCs and machines reach that; by default the listener's own address." placeholder:"URL"`
 	PlainHTTPBMCs []netip.Prefix `name:"plain-http-bmcs" help:"Networks whose BMCs may be spoken to without TLS (labs)." placeholder:"CIDR"`
+	OpenNetworks  []netip.Prefix `help:"Networks whose addresses images and ramdisks may have although they are loopback, link-local, metadata or BMC addresses (labs)." placeholder:"CIDR"`
+	Callbacks     []netip.Prefix `name:"callback-networks" help:"Networks of ramdisks' call-back addresses; by default only the address from which a ramdisk calls." placeholder:"CIDR"`
 	ImageDirs     []string       `help:"Folders that file:// image addresses may name." placeholder:"DIR"`
 }
 
@@ -71,7 +73,7 @@ func (r RunCommand) Run(ctx context.Context, version Version) error {
 	}
 	return Run(ctx, Config{
 		DataDir: dir, Listen: r.Listen, AdvertiseURL: r.AdvertiseURL, PlainHTTPBMCs: r.PlainHTTPBMCs,
-		ImageDirs: r.ImageDirs, Version: string(version), Log: slog.Default(),
+		ImageDirs: r.ImageDirs, OpenNetworks: r.OpenNetworks, Callbacks: r.Callbacks, Version: string(version), Log: slog.Default(),
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"ferrule/drivers"
 	"ferrule/link/client"
 	"ferrule/siteagent"
+	"ferrule/siteagent/reach"
 	"ferrule/trust"
 )
 
@@ -27,6 +28,8 @@ type Config struct {
 	ControlPlane  string // where it is now; "" for where it was joined
 	PlainHTTPBMCs []netip.Prefix
 	ImageDirs     []string
+	OpenNetworks  []netip.Prefix // of a lab; see reach.Options
+	Callbacks     []netip.Prefix // networks of ramdisks' call-back addresses
 	Version       string
 	Log           *slog.Logger
 }
@@ -87,6 +90,7 @@ func Run(ctx context.Context, c Config) error {
 	agent, err := siteagent.New(siteagent.Options{
 		DataDir: c.DataDir, Link: siteagent.OverClient(wire), Drivers: registry, ListenAddr: c.Listen, Listener: c.Listener,
 		AdvertiseURL: c.AdvertiseURL, ImageDirs: c.ImageDirs, Version: c.Version, Logger: c.Log,
+		Reach: reach.Options{Open: c.OpenNetworks, Callbacks: c.Callbacks},
 	})
 	if err != nil {
 		return err
