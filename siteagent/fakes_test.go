@@ -144,8 +144,9 @@ type rig struct {
 	dir     string
 	link    *fakeLink
 	drivers *fakeDrivers
-	real    Drivers // in place of the fakes, if set
-	strict  bool    // loopback is as closed as at a site
+	real    Drivers                        // in place of the fakes, if set
+	strict  bool                           // loopback is as closed as at a site
+	early   map[string]metal.CommandResult // that came before they were waited for, by command
 	agent   *Agent
 	log     *lockedBuffer
 	stop    func() error
@@ -180,7 +181,7 @@ func newRig(t *testing.T) *rig {
 func idleRig(t *testing.T) *rig {
 	t.Helper()
 	return &rig{
-		t: t, dir: t.TempDir(), link: newFakeLink(), log: &lockedBuffer{},
+		t: t, dir: t.TempDir(), link: newFakeLink(), log: &lockedBuffer{}, early: map[string]metal.CommandResult{},
 		drivers: &fakeDrivers{execute: func(context.Context, metal.Request, drivers.Credentials) metal.CommandResult { return powerOn() }},
 	}
 }
@@ -267,13 +268,18 @@ func (r *rig) deliver(cmd metal.Command) {
 	r.link.deliveries <- string(text)
 }
 
-// result is the next result, which must be of cmd.
+// result waits for a command's result. Each result is sent by itself, so those of
+// other commands may come first.
 func (r *rig) result(cmd metal.Command) metal.CommandResult {
 	r.t.Helper()
-	result := wait(r.t, r.link.results)
-	if result.CommandID != cmd.ID {
-		r.t.Fatalf("result of %s, want that of %s", result.CommandID, cmd.ID)
+	result, came := r.early[cmd.ID]
+	for !came {
+		result = wait(r.t, r.link.results)
+		if came = result.CommandID == cmd.ID; !came {
+			r.early[result.CommandID] = result
+		}
 	}
+	delete(r.early, cmd.ID)
 	if result.FinishedAt.IsZero() {
 		r.t.Error("the result has no time")
 	}
