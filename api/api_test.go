@@ -281,7 +281,7 @@ func TestLinksBehindAProxy(t *testing.T) {
 		"oslo_middleware.enable_proxy_headers_parsing=false": "http://example.com/v1/",
 		"api.public_endpoint=https://fixed.example":          "https://fixed.example/v1/",
 	} {
-		body := serve(t, set).ask("", http.MethodGet, "/", "", headers...).want(http.StatusOK).Body.String()
+		body := serve(t, set, "api.allowed_hosts=example.com, metal.example").ask("", http.MethodGet, "/", "", headers...).want(http.StatusOK).Body.String()
 		if !strings.Contains(body, `"href":"`+want+`"`) {
 			t.Errorf("%s: %s", set, body)
 		}

@@ -70,7 +70,7 @@ func serveStore(t testing.TB, db *store.Store, set ...string) *served {
 	t.Helper()
 	s := &served{t: t, store: db, agent: &agent{}, log: &logTo{t: t}}
 	var err error
-	s.config, err = config.Load(config.Sources{Set: append([]string{"DEFAULT.auth_strategy=noauth"}, set...)})
+	s.config, err = config.Load(config.Sources{Set: append([]string{"DEFAULT.auth_strategy=noauth", "api.allowed_hosts=example.com"}, set...)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,9 +42,12 @@ type API struct {
 	UnixSocket     string `option:"unix_socket"`
 	UnixSocketMode int    `option:"unix_socket_mode"`
 	PublicEndpoint string `option:"public_endpoint"`
-	EnableSSLAPI   bool   `option:"enable_ssl_api"`
-	CertFile       string `option:"cert_file"`
-	KeyFile        string `option:"key_file"`
+	// AllowedHosts is Ferrule's own: more names by which clients reach the API,
+	// and hosts of web pages that may use it.
+	AllowedHosts []string `option:"allowed_hosts"`
+	EnableSSLAPI bool     `option:"enable_ssl_api"`
+	CertFile     string   `option:"cert_file"`
+	KeyFile      string   `option:"key_file"`
 
 	MaxLimit int `option:"max_limit"`
 	// Sizes of bodies are in KiB, as Ironic counts them.

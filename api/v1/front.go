@@ -46,6 +46,11 @@ func (s *Service) Front(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if ownPath(r.URL.Path) {
+			if !isProbe(r.URL.Path) {
+				if err := s.checkPage(r); err != nil {
+					return err
+				}
+			}
 			return next(c)
 		}
 		h := c.Response().Header()
@@ -58,7 +63,10 @@ func (s *Service) Front(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set(headerRequestIDShort, id)
 		a := &arrival{version: openapi.MinVersion, who: nobody}
 		c.Set(keyArrival, a)
-		var err error
+		err := s.checkPage(r)
+		if err != nil {
+			return err
+		}
 		if !publicPath.MatchString(r.URL.Path) {
 			if a.who, err = s.auth.Authenticate(r); err != nil {
 				return err
@@ -97,6 +105,9 @@ var ownPaths = func() map[string]bool {
 func ownPath(path string) bool {
 	return ownPaths[path] || strings.HasPrefix(path, "/ferrule/") || strings.HasPrefix(path, "/ui/")
 }
+
+// isProbe reports whether the path only tells a load balancer how the process is.
+func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
 
 // bodyLimit is the size that a request to path may have.
 func (s *Service) bodyLimit(path string) int64 {

@@ -64,6 +64,7 @@ type Service struct {
 	log       *slog.Logger
 	clock     func() time.Time
 	refused   refusals
+	pages     *pages
 	underWay  underWay
 	buffers   sync.Pool // of *[]byte, for answers
 }
@@ -72,7 +73,7 @@ type Service struct {
 func New(o Options) *Service {
 	s := &Service{
 		store: o.Store, config: o.Config, catalogue: o.Catalogue, sealer: o.Sealer, commands: o.Commands, auth: o.Auth,
-		policy: o.Policy, log: o.Logger, clock: o.Now,
+		policy: o.Policy, log: o.Logger, clock: o.Now, pages: newPages(o.Config),
 	}
 	if s.log == nil {
 		s.log = slog.Default()
