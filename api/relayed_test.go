@@ -109,3 +109,38 @@ func inventoryOf(mac, bmc string) string {
 	}})
 	return string(body)
 }
+
+// Where the ramdisk was given a token in its medium, nobody else in its network
+// can send what it finds.
+func TestInspectionDataComeFromTheRamdiskInTheMedium(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.Store) {
+		s := serveStore(t, db)
+		uuid := s.waiting("lisbon", metal.CleanWait)
+		config, _ := s.through("lisbon", "1.62", http.MethodGet, "/v1/lookup?node_uuid="+uuid, "").want(200).object()["config"].(map[string]any)
+		token := fmt.Sprint(config["agent_token"])
+		s.put(uuid, func(n *metal.Node) {
+			n.ProvisionState = metal.InspectWait
+			n.DriverInternalInfo = n.DriverInternalInfo.With("agent_secret_token_pregenerated", true)
+		})
+		relayed := link.RelayedFrom(t.Context(), "lisbon")
+		body := inventoryOf(ramdiskMAC, "")
+		for _, proof := range []string{"", "x", token, metal.InspectionProof("another token"), metal.InspectionProof("")} {
+			s.askIn(link.WithInspectionProof(relayed, proof), "1.84", http.MethodPost, "/v1/continue_inspection", body).want(404)
+		}
+		if s.row(uuid).Wake {
+			t.Error("data without the proof woke the node")
+		}
+		s.askIn(link.WithInspectionProof(relayed, metal.InspectionProof(token)), "", http.MethodPost, "/v1/continue_inspection", body).want(202)
+		s.ask("", http.MethodPost, "/v1/continue_inspection", body).want(202) // to the API itself, as in Ironic
+	})
+}
+
+// The ramdisk's calls can be closed to everybody but the agents.
+func TestOnlyRelayedCallsAreServedWhereOthersAreDisabled(t *testing.T) {
+	s := serve(t, "api.enable_ramdisk_endpoints=false")
+	uuid := s.waiting("lisbon", metal.CleanWait)
+	s.ask("1.62", http.MethodGet, "/v1/lookup?node_uuid="+uuid, "").want(403)
+	s.ask("1.68", http.MethodPost, "/v1/heartbeat/"+uuid, `{"callback_url": "http://192.0.2.9:9999", "agent_token": "x"}`).want(403)
+	s.ask("1.84", http.MethodPost, "/v1/continue_inspection", inventoryOf(ramdiskMAC, "")).want(403)
+	s.through("lisbon", "1.62", http.MethodGet, "/v1/lookup?node_uuid="+uuid, "").want(200)
+}

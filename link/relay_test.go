@@ -60,6 +60,13 @@ func TestRelayPassesRequestsOnUntouched(t *testing.T) {
 		t.Errorf("the API is told that it came through site %q: %v", site, relayed)
 	}
 
+	response, err = c.Relay(limit(t), asSent(t, "POST", "/v1/continue_inspection?node_uuid=n-1&inspection_proof=p", strings.NewReader(`{}`)))
+	check(t, err)
+	check(t, response.Body.Close())
+	if got.RequestURI != "/v1/continue_inspection?node_uuid=n-1" || link.InspectionProof(got.Context()) != "p" {
+		t.Errorf("inspection data came as %s with the proof %q", got.RequestURI, link.InspectionProof(got.Context()))
+	}
+
 	response, err = c.Relay(limit(t), asSent(t, "GET", "/", nil))
 	check(t, err)
 	check(t, response.Body.Close())

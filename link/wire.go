@@ -39,6 +39,11 @@ const (
 // the answer lead back to the relay.
 const HeaderRelayHost = "Ferrule-Relay-Host"
 
+// ParamInspectionProof is the argument, in the query of relayed inspection data,
+// that shows that they come from the node's own ramdisk. The API does not see it
+// among its arguments.
+const ParamInspectionProof = "inspection_proof"
+
 // Limits of the wire.
 const (
 	MaxRelayBody = 16 << 20 // inventories are large

@@ -115,7 +115,7 @@ type PublishMediaArgs struct {
 	RamdiskURL    string            `json:"ramdiskUrl,omitempty"`
 	BootloaderURL string            `json:"bootloaderUrl,omitempty"`
 	ISOURL        string            `json:"isoUrl,omitempty"`       // pre-built: nothing is injected
-	KernelParams  []string          `json:"kernelParams,omitempty"` // key=value words; {relay} in a value becomes the agent's relay URL
+	KernelParams  []string          `json:"kernelParams,omitempty"` // key=value words; {relay} in a value becomes the agent's relay URL, {proof} the token's InspectionProof
 	Token         string            `json:"token,omitempty"`        // the ramdisk's, put on the kernel line as ipa-agent-token; a secret parameter, see TokenParam
 	Files         map[string]string `json:"files,omitempty"`        // path in the ISO → base64 content
 	Label         string            `json:"label,omitempty"`        // volume label, default VMEDIA_BOOT_ISO

@@ -51,7 +51,7 @@ func (s *Service) heartbeat(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkRamdiskEndpoints(); err != nil {
+	if err := s.checkRamdiskEndpoints(c); err != nil {
 		return err
 	}
 	if err := h.checkVersion(c); err != nil {

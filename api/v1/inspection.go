@@ -2,6 +2,7 @@ package v1
 
 import (
 	"context"
+	"crypto/subtle"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"ferrule/failpoint"
+	"ferrule/link"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -30,7 +32,7 @@ func (s *Service) continueInspection(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkRamdiskEndpoints(); err != nil {
+	if err := s.checkRamdiskEndpoints(c); err != nil {
 		return err
 	}
 	if err := c.checkVersion(); err != nil {
@@ -45,6 +47,9 @@ func (s *Service) continueInspection(c *call) error {
 		return err
 	}
 	if err := s.requireConductor(ctx, &n, http.StatusBadRequest); err != nil {
+		return err
+	}
+	if err := s.checkProof(ctx, &n, uuid, inventory); err != nil {
 		return err
 	}
 	token := ""
@@ -69,6 +74,25 @@ func (s *Service) continueInspection(c *call) error {
 		return c.JSON(http.StatusAccepted, map[string]string{"uuid": n.UUID})
 	}
 	return s.answerRamdisk(c, http.StatusAccepted, &n, token)
+}
+
+// checkProof refuses relayed data for a node whose ramdisk was given a token in
+// its medium, and with it the proof, where they come without that proof. A call
+// to the API itself is taken as in Ironic.
+func (s *Service) checkProof(ctx context.Context, n *metal.Node, uuid *string, inventory map[string]any) error {
+	given, _ := n.DriverInternalInfo.Lookup(keyPregenerated).(bool)
+	if _, relayed := link.RelayingSite(ctx); !relayed || !given {
+		return nil
+	}
+	token, err := s.token(ctx, n)
+	if err != nil || token == "" {
+		return err
+	}
+	if subtle.ConstantTimeCompare([]byte(metal.InspectionProof(token)), []byte(link.InspectionProof(ctx))) == 1 {
+		return nil
+	}
+	return s.refuseLookup(ctx, uuid, inventoryMACs(inventory),
+		fmt.Sprintf("the data for node %s do not come from the ramdisk in its medium: they lack the proof that is in the address there", n.UUID))
 }
 
 // checkInventory refuses data without a usable inventory.

@@ -17,6 +17,7 @@ import (
 // Keys of driver_internal_info that the ramdisk's endpoints read and write.
 const (
 	keyToken         = "agent_secret_token"
+	keyPregenerated  = "agent_secret_token_pregenerated"
 	keyAgentURL      = "agent_url"
 	keyAgentVersion  = "agent_version"
 	keyAgentCA       = "agent_verify_ca"
@@ -25,8 +26,9 @@ const (
 	keyAgentMessage  = "agent_status_message"
 )
 
-func (s *Service) checkRamdiskEndpoints() error {
-	if !s.config.API.EnableRamdiskEndpoints {
+func (s *Service) checkRamdiskEndpoints(c *call) error {
+	// The option closes what is not authenticated; a site's agent is.
+	if _, relayed := link.RelayingSite(c.Request().Context()); !relayed && !s.config.API.EnableRamdiskEndpoints {
 		return faultf(http.StatusForbidden, "The ramdisk endpoints are disabled by this deployment's configuration.")
 	}
 	return nil
@@ -38,7 +40,7 @@ func (s *Service) lookup(c *call) error {
 	if err := c.checkVersion(); err != nil {
 		return err
 	}
-	if err := s.checkRamdiskEndpoints(); err != nil {
+	if err := s.checkRamdiskEndpoints(c); err != nil {
 		return err
 	}
 	uuid, err := c.query.uuid("node_uuid")

@@ -25,7 +25,7 @@ func (r *run) inspectTasks() ([]task, error) {
 		if r.Settings.PreCreatePorts {
 			tasks = append(tasks, task{Do: "macs"}.tried())
 		}
-		params := append([]string{"ipa-inspection-callback-url={relay}/v1/continue_inspection"}, r.Settings.InspectParams...)
+		params := append([]string{"ipa-inspection-callback-url={relay}/v1/continue_inspection?inspection_proof={proof}"}, r.Settings.InspectParams...)
 		tasks = append(tasks, r.bootRamdisk(params...)...)
 		tasks = append(tasks, fire(metal.EventWait), task{Do: "await-inspection"})
 		if r.Settings.InspectPowerOff {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -35,8 +36,9 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, from trust.Signe
 	if r.ContentLength > link.MaxRelayBody {
 		return &http.MaxBytesError{Limit: link.MaxRelayBody}
 	}
-	inner := r.Clone(link.RelayedFrom(r.Context(), from.Agent.Site))
-	inner.URL = &url.URL{Path: path, RawQuery: r.URL.RawQuery} // no escapes in an allowed path
+	ctx, query := takeProof(link.RelayedFrom(r.Context(), from.Agent.Site), r.URL)
+	inner := r.Clone(ctx)
+	inner.URL = &url.URL{Path: path, RawQuery: query} // no escapes in an allowed path
 	inner.RequestURI = inner.URL.RequestURI()
 	inner.TLS = nil // the ramdisk's own connection had none, and the agent's certificate is not its
 	inner.Header = link.EndToEnd(r.Header)
@@ -47,4 +49,16 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, from trust.Signe
 	inner.Body = http.MaxBytesReader(w, r.Body, link.MaxRelayBody)
 	g.API.ServeHTTP(w, inner)
 	return nil
+}
+
+// takeProof moves the proof of inspection data from the query to the context.
+// Any other query stays as it is written.
+func takeProof(ctx context.Context, u *url.URL) (context.Context, string) {
+	values := u.Query()
+	if !values.Has(link.ParamInspectionProof) {
+		return ctx, u.RawQuery
+	}
+	ctx = link.WithInspectionProof(ctx, values.Get(link.ParamInspectionProof))
+	values.Del(link.ParamInspectionProof)
+	return ctx, values.Encode()
 }

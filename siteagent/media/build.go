@@ -35,6 +35,10 @@ const maxCommandLine = 2048
 // relayPlaceholder stands in kernel parameters for the agent's own address.
 const relayPlaceholder = "{relay}"
 
+// proofPlaceholder stands in kernel parameters for the proof that inspection data
+// come from this ramdisk.
+const proofPlaceholder = "{proof}"
+
 // build makes a boot medium from kernel and ramdisk.
 func (s *Shelf) build(ctx context.Context, to *os.File, args metal.PublishMediaArgs, token, base string) error {
 	files, err := decodeFiles(args.Files)
@@ -94,8 +98,9 @@ func publisher(params []string) string {
 // commandLine is the words of the kernel's command line.
 func commandLine(given []string, publisher, token, base string) ([]string, error) {
 	var words []string
+	places := strings.NewReplacer(relayPlaceholder, base, proofPlaceholder, metal.InspectionProof(token))
 	for _, word := range given {
-		words = append(words, strings.ReplaceAll(word, relayPlaceholder, base))
+		words = append(words, places.Replace(word))
 	}
 	if !slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "ir_pub_id=") }) {
 		words = append(words, "ir_pub_id="+publisher)

@@ -173,6 +173,19 @@ func TestBootMediumHoldsKernelRamdiskAndCommandLine(t *testing.T) {
 	}
 }
 
+// The address for inspection data carries what proves the token, and not itself.
+func TestTheAddressForInspectionDataCarriesAProof(t *testing.T) {
+	s := newSite(t)
+	token := rand.Text() + rand.Text()
+	args := s.args()
+	args.KernelParams = []string{"ipa-inspection-callback-url={relay}/v1/continue_inspection?inspection_proof={proof}"}
+	grub := s.medium(s.publish(args, token)).Files[grubPath]
+	want := "ipa-inspection-callback-url=" + s.served.URL + "/v1/continue_inspection?inspection_proof=" + metal.InspectionProof(token) + " "
+	if !strings.Contains(grub, want) || strings.Count(grub, token) != 1 {
+		t.Errorf("grub.cfg is\n%s", grub)
+	}
+}
+
 func TestNetworkDataMakeItAConfigDrive(t *testing.T) {
 	s := newSite(t)
 	args := s.args()
