@@ -21,7 +21,7 @@ type pages struct {
 	strategy string          // [DEFAULT] auth_strategy
 	names    map[string]bool // by which clients reach the API
 	trusted  map[string]bool // hosts of web pages that may use it
-	local    bool            // the API listens on loopback only
+	local    bool            // the API listens on loopback only, and for no proxy
 	proxied  bool            // X-Forwarded-Host is believed
 }
 
@@ -37,7 +37,8 @@ func newPages(c *config.Config) *pages {
 	}
 	return &pages{
 		strategy: c.Default.AuthStrategy, trusted: setOf(named), names: setOf(append(own, named...)),
-		local: isLoopback(c.API.HostIP), proxied: c.OsloMiddleware.EnableProxyHeadersParsing,
+		proxied: c.OsloMiddleware.EnableProxyHeadersParsing,
+		local:   isLoopback(c.API.HostIP) && !c.OsloMiddleware.EnableProxyHeadersParsing,
 	}
 }
 
