@@ -115,14 +115,19 @@ func keystone(t *testing.T) (url string) {
 	return server.URL + "/v3"
 }
 
+func keystoneSettings(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		"DEFAULT.auth_strategy=keystone", "keystone_authtoken.auth_type=password", "keystone_authtoken.auth_url=" + keystone(t),
+		"keystone_authtoken.user_id=ironic", "keystone_authtoken.password=fake", "keystone_authtoken.www_authenticate_uri=http://k.example.org",
+	}
+}
+
 // serveKeystone is an API under keystone with a node of blue's that green
 // leases, and one of red's, each with a port.
 func serveKeystone(t *testing.T, set ...string) *served {
 	t.Helper()
-	s := serve(t, append([]string{
-		"DEFAULT.auth_strategy=keystone", "keystone_authtoken.auth_type=password", "keystone_authtoken.auth_url=" + keystone(t),
-		"keystone_authtoken.user_id=ironic", "keystone_authtoken.password=fake", "keystone_authtoken.www_authenticate_uri=http://k.example.org",
-	}, set...)...)
+	s := serve(t, append(keystoneSettings(t), set...)...)
 	for i, owners := range [][2]string{{"blue", "green"}, {"red", ""}} {
 		node := s.as("admin@system", "POST", "/v1/nodes", fmt.Sprintf(
 			`{"driver": "fake-hardware", "name": %q, "owner": %q, "lessee": %q, "driver_info": {"k": "v"}}`, owners[0], owners[0], owners[1])).want(201).object()

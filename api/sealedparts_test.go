@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -31,11 +32,22 @@ func (s *served) value(ref string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	plain, err := s.sealer.Open(sealed.Name(), sealed.Sealed)
+	plain, err := s.sealer.Open(sealed.Name(s.sealedFor(ref)), sealed.Sealed)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return string(plain)
+}
+
+// sealedFor is the BMC for which a node's secret is to be sealed, "" for none.
+func (s *served) sealedFor(ref string) string {
+	s.t.Helper()
+	place, _ := metal.ParseSecretRef(ref)
+	n, err := s.store.NodeByUUID(s.t.Context(), place.UUID)
+	if err != nil {
+		return "" // the owner is no node
+	}
+	return hardware.SealedFor(&n, ref)
 }
 
 // What a template or a runbook keeps under keys that Ironic masks is sealed,

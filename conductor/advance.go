@@ -311,10 +311,17 @@ func (c *Conductor) writeSecrets(ctx context.Context, tx *store.Tx, out runner.O
 		values[ref] = newToken()
 	}
 	for _, ref := range slices.Sorted(maps.Keys(values)) {
-		seal := func(name string) ([]byte, error) { return c.Sealer.Seal(name, []byte(values[ref])) }
+		seal := c.seal(values[ref], hardware.SealedFor(&out.Node, ref))
 		if _, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: out.Node.UUID}, seal); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// seal seals value as a version of a secret.
+func (c *Conductor) seal(value, sealedFor string) store.Seal {
+	return func(ref string, version int64) ([]byte, error) {
+		return c.Sealer.Seal(metal.SecretName(ref, version, sealedFor), []byte(value))
+	}
 }

@@ -53,7 +53,7 @@ func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, ruleUUID string,
 		if err != nil {
 			return nil, err
 		}
-		plain, err := c.Sealer.Open(sealed.Name(), sealed.Sealed)
+		plain, err := c.Sealer.Open(sealed.Name(""), sealed.Sealed)
 		return metal.SecretValue(ref, string(plain)), err
 	})
 	if err == nil {

@@ -180,7 +180,7 @@ func (r *register) Observed(_ context.Context, _ trust.AgentName, seen []link.Ob
 	return nil
 }
 
-func (r *register) Secret(_ context.Context, ref string) ([]byte, error) {
+func (r *register) Secret(_ context.Context, ref, _ string) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if value, ok := r.secrets[ref]; ok {

@@ -154,7 +154,8 @@ func RefuseRefs(v any) error {
 
 // SecretName is what a version of a secret is sealed as: the authenticated data
 // of its encryption. A sealed value that was moved to another row, or kept from
-// another version, does not open.
-func SecretName(ref string, version int64) string {
-	return string(ToJSON([]any{"secret", ref, version}))
+// another version, does not open. A BMC's password is sealed for that BMC too
+// (hardware.Binding); of others sealedFor is "".
+func SecretName(ref string, version int64, sealedFor string) string {
+	return string(ToJSON([]any{"secret", ref, version, sealedFor}))
 }

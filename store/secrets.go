@@ -40,7 +40,9 @@ type SealedSecret struct {
 }
 
 // Name is what the version is sealed as.
-func (s *SealedSecret) Name() string { return metal.SecretName(s.Ref, s.Version) }
+func (s *SealedSecret) Name(sealedFor string) string {
+	return metal.SecretName(s.Ref, s.Version, sealedFor)
+}
 
 var secretRefs = newTable("secret_refs", func(s *SecretRef) []field {
 	return []field{
@@ -108,9 +110,9 @@ func secretNotFound(ref string) error {
 	return metal.Errorf(metal.NotFound, "Secret %s could not be found.", ref)
 }
 
-// Seal seals a secret under the name of its version (metal.SecretName), which
-// only the store knows.
-type Seal func(name string) ([]byte, error)
+// Seal seals a value as this version of a secret; see metal.SecretName. Only the
+// store knows the version.
+type Seal func(ref string, version int64) ([]byte, error)
 
 // PutSecret makes what seal gives the current version; the one before is
 // deleted. It sets ref's times.
@@ -168,7 +170,7 @@ func (tx *Tx) nextSecretVersion(ctx context.Context, ref string) (int64, error) 
 }
 
 func (tx *Tx) addSecretVersion(ctx context.Context, ref string, version int64, state SecretState, seal Seal) error {
-	sealed, err := seal(metal.SecretName(ref, version))
+	sealed, err := seal(ref, version)
 	if err != nil {
 		return fmt.Errorf("seal secret %s: %w", ref, err)
 	}

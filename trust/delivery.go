@@ -13,6 +13,7 @@ import (
 
 	jose "github.com/go-jose/go-jose/v4"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -96,9 +97,10 @@ func (x *SecretExchange) Open(answer string) (Secret, error) {
 	return NewSecret(inner.Value), nil
 }
 
-// Secrets gives the plaintext behind a ref, or metal.NotFound.
+// Secrets gives the plaintext behind a ref, or metal.NotFound. One that was
+// sealed for another BMC gives ErrNotOpened; see hardware.Binding.
 type Secrets interface {
-	Secret(ctx context.Context, ref string) ([]byte, error)
+	Secret(ctx context.Context, ref, sealedFor string) ([]byte, error)
 }
 
 // Releases is what the release of secrets needs to know and to remember.
@@ -146,7 +148,8 @@ func (r *Releaser) Release(ctx context.Context, sessionAgent, envelope string) (
 	if err := r.checkSender(ctx, sessionAgent, signer, request); err != nil {
 		return "", err
 	}
-	if err := r.checkBinding(ctx, request); err != nil {
+	command, err := r.commandOf(ctx, request)
+	if err != nil {
 		return "", err
 	}
 	fresh, err := r.releases.UseRequestID(ctx, request.AgentID, request.RequestID, request.IssuedAt.Add(2*deliveryLife))
@@ -156,12 +159,17 @@ func (r *Releaser) Release(ctx context.Context, sessionAgent, envelope string) (
 	if !fresh {
 		return "", refuse(RefusedReplay, nil, "secret request was made before")
 	}
-	value, err := r.secrets.Secret(ctx, request.Ref)
+	// A BMC's password opens for the BMC that the signed body names, no other.
+	sealedFor := ""
+	if metal.DriverInfoSecrets(command.NodeUUID).Holds(request.Ref) {
+		sealedFor = hardware.Binding(&command.Request)
+	}
+	value, err := r.secrets.Secret(ctx, request.Ref, sealedFor)
 	if metal.ReasonOf(err) == metal.NotFound {
 		return "", refuse(RefusedNoSecret, err, "there is no secret at %s", request.Ref)
 	}
 	if errors.Is(err, ErrNotOpened) {
-		return "", refuse(RefusedNoSecret, err, "the secret at %s does not open; write the value again", request.Ref)
+		return "", refuse(RefusedNoSecret, err, "the secret at %s is not sealed for this command: the address or the pin of the BMC was changed since, or the database was. Give the value again", request.Ref)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read secret %s: %w", request.Ref, err)
@@ -205,42 +213,44 @@ func (r *Releaser) checkSender(ctx context.Context, sessionAgent string, signer 
 	return nil
 }
 
-func (r *Releaser) checkBinding(ctx context.Context, request secretRequest) error {
+// commandOf is the command on whose behalf the secret is asked for, which names
+// it.
+func (r *Releaser) commandOf(ctx context.Context, request secretRequest) (command metal.Command, err error) {
 	unbound := func(cause error) error {
 		return refuse(RefusedUnbound, cause, "no live command of agent %s names %s", request.AgentID, request.Ref)
 	}
 	record, err := r.releases.Command(ctx, request.CommandID)
 	if metal.ReasonOf(err) == metal.NotFound {
-		return unbound(err)
+		return command, unbound(err)
 	}
 	if err != nil {
-		return fmt.Errorf("look up command %s: %w", request.CommandID, err)
+		return command, fmt.Errorf("look up command %s: %w", request.CommandID, err)
 	}
 	if record.AgentID != request.AgentID || record.Status == metal.CommandDone {
-		return unbound(nil)
+		return command, unbound(nil)
 	}
 	message, err := parseSigned(record.Envelope)
 	if err != nil {
-		return unbound(err)
+		return command, unbound(err)
 	}
 	// The body says what is bound, not the row: who can write rows cannot sign.
-	command, err := openCommand(message, r.ca.signers, r.ca.now())
+	command, err = openCommand(message, r.ca.signers, r.ca.now())
 	if err != nil {
-		return unbound(err)
+		return command, unbound(err)
 	}
 	if command.ID != record.ID || command.AgentID != request.AgentID || !slices.Contains(command.Request.SecretRefs(), request.Ref) {
-		return unbound(nil)
+		return command, unbound(nil)
 	}
 	// A signature over another node's secret does not make it the node's: who
 	// edits rows may have made the conductor sign it.
 	if err := command.Request.CheckSecrets(command.NodeUUID); err != nil {
-		return unbound(err)
+		return command, unbound(err)
 	}
 	// A command begun in time may need its secret a little later.
 	if r.ca.now().After(command.ExpiresAt.Add(deliveryLife)) {
-		return unbound(nil)
+		return command, unbound(nil)
 	}
-	return nil
+	return command, nil
 }
 
 func encryptAnswer(key *ecdsa.PublicKey, answer secretAnswer) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,8 @@ import (
 // vault is what a Releaser needs, in memory.
 type vault struct {
 	*deployment
-	at       string // of the one secret
+	at       string   // of the one secret
+	askedFor []string // what it was to be sealed for
 	value    []byte
 	records  map[string]metal.CommandRecord
 	revoked  bool
@@ -38,7 +40,8 @@ func newVault(t *testing.T) *vault {
 	return v
 }
 
-func (v *vault) Secret(_ context.Context, ref string) ([]byte, error) {
+func (v *vault) Secret(_ context.Context, ref, sealedFor string) ([]byte, error) {
+	v.askedFor = append(v.askedFor, sealedFor)
 	if ref != v.at {
 		return nil, metal.Errorf(metal.NotFound, "no secret")
 	}
@@ -127,6 +130,27 @@ func TestSecretsThatAreReleased(t *testing.T) {
 		if _, err := v.releaser.Release(t.Context(), a.session, a.request.Envelope); err != nil {
 			t.Errorf("%s of %s: %v", pointer, op, err)
 		}
+	}
+}
+
+// A BMC's password is opened for the BMC that the signed command names.
+func TestAPasswordIsOpenedForTheSignedBMC(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	_, err := v.releaser.Release(t.Context(), "a-1", v.request("a-1", "c-1", passwordRef).Envelope)
+	check(t, err)
+	other := v.naming(metal.PowerSet, passwordRef, func(r *metal.Request) {
+		r.CredentialsRef, r.Address, r.TLSSPKISHA256 = passwordRef, "https://evil.example", strings.Repeat("ab", 32)
+	})
+	_, err = v.releaser.Release(t.Context(), "a-1", other.request.Envelope)
+	check(t, err)
+	v.at = metal.RamdiskToken("n-1").Ref()
+	token := v.naming(metal.MediaPublish, v.at, func(r *metal.Request) { r.Secrets = map[string]string{metal.TokenParam: v.at} })
+	_, err = v.releaser.Release(t.Context(), "a-1", token.request.Envelope)
+	check(t, err)
+	want := []string{`["https","bmc.invalid:443",""]`, `["https","evil.example:443","` + strings.Repeat("ab", 32) + `"]`, ""}
+	if !slices.Equal(v.askedFor, want) {
+		t.Errorf("opened for %q, want %q", v.askedFor, want)
 	}
 }
 

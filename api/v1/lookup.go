@@ -162,7 +162,7 @@ func (s *Service) giveToken(ctx context.Context, n *metal.Node) (string, error) 
 			return err
 		}
 		*n = *fresh
-		return s.putSecret(ctx, tx, n.UUID, ref, token)
+		return s.putSecret(ctx, tx, n.UUID, ref, token, "")
 	})
 	return given, err
 }
@@ -181,7 +181,7 @@ func (s *Service) token(ctx context.Context, n *metal.Node) (string, error) {
 	if n.DriverInternalInfo.Text(keyToken) == "" {
 		return "", nil
 	}
-	token, err := s.openSecret(ctx, s.store, metal.RamdiskToken(n.UUID).Ref())
+	token, err := s.openSecret(ctx, s.store, metal.RamdiskToken(n.UUID).Ref(), "")
 	if metal.ReasonOf(err) == metal.NotFound {
 		return "", nil
 	}

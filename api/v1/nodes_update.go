@@ -143,14 +143,21 @@ func (u *nodeUpdate) run(ctx context.Context, n *metal.Node) error {
 			return err
 		}
 	}
+	passwords := u.holdPasswords(n)
 	secrets, err := u.service.sealSecrets(&u.before, n)
 	if err != nil {
+		return err
+	}
+	if err := passwords.follow(ctx, u, secrets); err != nil {
 		return err
 	}
 	if err := u.tx.UpdateNode(ctx, n); err != nil {
 		return err
 	}
-	return u.service.writeSecrets(ctx, u.tx, secrets)
+	if err := u.service.writeSecrets(ctx, u.tx, secrets); err != nil {
+		return err
+	}
+	return passwords.tell(ctx, u, n)
 }
 
 // checkState refuses a change while the node moves from one state to another.

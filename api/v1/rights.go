@@ -44,6 +44,12 @@ func (r *rights) credentials() policy.Values {
 	return r.made
 }
 
+// system reports whether the sender acts for the system: with a token for it, as
+// a service user that the configuration elevates, or where no scopes are known.
+func (r *rights) system() bool {
+	return !r.enforced || r.who.SystemScope == "all" || r.policy.Allows("service_role", r.credentials(), nil)
+}
+
 // authorize refuses what a policy does not allow; about names the object.
 func (r *rights) authorize(name string, about policy.Values) error {
 	if !r.enforced {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -16,6 +17,7 @@ type secretChanges struct {
 	nodeUUID string
 	puts     map[string]string // ref to value
 	drops    []string
+	node     *metal.Node // for what the secrets of a BMC are sealed; nil for what has none
 }
 
 func changesOf(nodeUUID string, moved ...*metal.Sealing) *secretChanges {
@@ -35,16 +37,20 @@ func (s *Service) writeSecrets(ctx context.Context, tx *store.Tx, ch *secretChan
 		}
 	}
 	for ref, value := range ch.puts {
-		if err := s.putSecret(ctx, tx, ch.nodeUUID, ref, value); err != nil {
+		sealedFor := ""
+		if ch.node != nil {
+			sealedFor = hardware.SealedFor(ch.node, ref)
+		}
+		if err := s.putSecret(ctx, tx, ch.nodeUUID, ref, value, sealedFor); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) putSecret(ctx context.Context, tx *store.Tx, nodeUUID, ref, value string) error {
-	_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: nodeUUID}, func(name string) ([]byte, error) {
-		return s.sealer.Seal(name, []byte(value))
+func (s *Service) putSecret(ctx context.Context, tx *store.Tx, nodeUUID, ref, value, sealedFor string) error {
+	_, err := tx.PutSecret(ctx, &store.SecretRef{Ref: ref, Scope: "tenant", NodeUUID: nodeUUID}, func(ref string, version int64) ([]byte, error) {
+		return s.sealer.Seal(metal.SecretName(ref, version, sealedFor), []byte(value))
 	})
 	return err
 }
@@ -56,7 +62,9 @@ func (s *Service) sealSecrets(before, after *metal.Node) (*secretChanges, error)
 	if err != nil {
 		return nil, err
 	}
-	return changesOf(after.UUID, moved...), nil
+	changes := changesOf(after.UUID, moved...)
+	changes.node = after
+	return changes, nil
 }
 
 // secretReader reads secrets, in a transaction or outside of one.
@@ -65,12 +73,12 @@ type secretReader interface {
 }
 
 // openSecret is the secret under ref in clear.
-func (s *Service) openSecret(ctx context.Context, from secretReader, ref string) (string, error) {
+func (s *Service) openSecret(ctx context.Context, from secretReader, ref, sealedFor string) (string, error) {
 	sealed, err := from.SealedSecret(ctx, ref)
 	if err != nil {
 		return "", err
 	}
-	plain, err := s.sealer.Open(sealed.Name(), sealed.Sealed)
+	plain, err := s.sealer.Open(sealed.Name(sealedFor), sealed.Sealed)
 	if err != nil {
 		return "", fmt.Errorf("open %s: %w", ref, err)
 	}
@@ -84,7 +92,7 @@ func (s *Service) openSecrets(ctx context.Context, tx *store.Tx, v any, place me
 		if !place.Holds(ref) {
 			return nil, metal.Errorf(metal.Invalid, "The database was changed from outside: a reference to a secret of something else stands in place of one. Write the value again.")
 		}
-		plain, err := s.openSecret(ctx, tx, ref)
+		plain, err := s.openSecret(ctx, tx, ref, "")
 		return metal.SecretValue(ref, plain), err
 	})
 }

@@ -324,10 +324,10 @@ func (l ledger) UseRequestID(ctx context.Context, agentID, requestID string, unt
 }
 
 // Secret implements trust.Secrets.
-func (l ledger) Secret(ctx context.Context, ref string) ([]byte, error) {
+func (l ledger) Secret(ctx context.Context, ref, sealedFor string) ([]byte, error) {
 	sealed, err := l.store.SealedSecret(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return l.sealer.Open(sealed.Name(), sealed.Sealed)
+	return l.sealer.Open(sealed.Name(sealedFor), sealed.Sealed)
 }

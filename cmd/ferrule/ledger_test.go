@@ -35,22 +35,24 @@ func TestASwappedSecretDoesNotOpen(t *testing.T) {
 				return err
 			})
 		}
-		put(victim, "", func(name string) ([]byte, error) { return sealer.Seal(name, []byte("the victim's")) })
+		put(victim, "", func(ref string, version int64) ([]byte, error) {
+			return sealer.Seal(metal.SecretName(ref, version, ""), []byte("the victim's"))
+		})
 		stolen, err := s.SealedSecret(t.Context(), victim)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := l.Secret(t.Context(), victim); err != nil || string(got) != "the victim's" {
+		if got, err := l.Secret(t.Context(), victim, ""); err != nil || string(got) != "the victim's" {
 			t.Fatalf("%q, %v", got, err)
 		}
-		swapped := func(string) ([]byte, error) { return stolen.Sealed, nil }
+		swapped := func(string, int64) ([]byte, error) { return stolen.Sealed, nil }
 		own := metal.DriverInfoSecrets(mine).Below("redfish_password").Ref()
 		put(own, mine, swapped)  // another owner
 		put(victim, "", swapped) // another version
 		other := metal.InstanceInfoSecrets(mine).Below("x").Ref()
 		put(other, mine, swapped) // another owner and place
 		for _, ref := range []string{own, victim, other} {
-			if got, err := l.Secret(t.Context(), ref); !errors.Is(err, trust.ErrNotOpened) {
+			if got, err := l.Secret(t.Context(), ref, ""); !errors.Is(err, trust.ErrNotOpened) {
 				t.Errorf("%s gives %q, %v", ref, got, err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ferrule/conductor/rules"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/metal/pytext"
 )
@@ -289,10 +290,19 @@ func (i *inspection) applyRules() error {
 		MaskSecrets: i.Settings.MaskSecrets, Catalogue: i.Catalogue, Taken: i.Taken,
 	})
 	i.out.Notes = append(i.out.Notes, notes...)
+	// What a rule writes may be the machine's own words, so no password follows it.
+	deleted := hardware.MovedPasswords(&i.before, i.node)
+	for _, p := range deleted {
+		i.node.DriverInfo = i.node.DriverInfo.Without(p.Key)
+	}
 	moved, sealErr := metal.SealNode(&i.before, i.node)
 	if sealErr != nil {
 		i.node.DriverInfo, i.node.InstanceInfo = i.before.DriverInfo, i.before.InstanceInfo
 		return sealErr
+	}
+	for _, p := range deleted {
+		i.history("INFO", "credentials", fmt.Sprintf("%s was deleted, because an inspection rule changed %s. Write it for the BMC as it is now described.",
+			p.Key, strings.Join(p.Changed, ", ")))
 	}
 	for _, m := range moved {
 		i.out.DropSecrets = append(i.out.DropSecrets, m.Drops...)

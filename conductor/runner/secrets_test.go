@@ -226,3 +226,27 @@ func TestRulesNeitherSeeNorMakeRefs(t *testing.T) {
 		}
 	}
 }
+
+// An inspection rule that moves the node's BMC leaves the stored password behind,
+// unless it sets another.
+func TestARuleThatMovesTheBMCLeavesItsPassword(t *testing.T) {
+	own := metal.DriverInfoSecrets("node-1").Below("redfish_password").Ref()
+	for actions, kept := range map[metal.JSON]string{
+		`[{"op": "set-attribute", "args": {"path": "driver_info/redfish_address", "value": "https://127.0.0.9"}}]`:     "",
+		`[{"op": "set-attribute", "args": {"path": "driver_info/redfish_verify_ca", "value": false}}]`:                 "",
+		`[{"op": "set-attribute", "args": {"path": "driver_info/redfish_address", "value": "HTTPS://127.0.0.1:443"}}]`: own,
+		`[{"op": "set-attribute", "args": {"path": "driver_info/redfish_address", "value": "https://127.0.0.9"}},
+			{"op": "set-attribute", "args": {"path": "driver_info/redfish_password", "value": "new"}}]`: own,
+	} {
+		s := inspected(t, inventory, `{}`, func(s *sim) {
+			s.world.Node.DriverInfo = s.world.Node.DriverInfo.With("redfish_password", own)
+			s.world.Rules = []metal.InspectionRule{{UUID: "rule-1", Conditions: "[]", Actions: actions}}
+		})
+		s.must(metal.Manageable)
+		dropped := slices.Contains(s.dropped, own)
+		told := slices.ContainsFunc(s.history, func(h metal.HistoryEntry) bool { return strings.Contains(h.Event, "redfish_password was deleted") })
+		if got := s.world.Node.DriverInfo.Text("redfish_password"); got != kept || dropped != (kept == "") || told != (kept == "") {
+			t.Errorf("%s: the row has %q, dropped %v, told %v", actions, got, s.dropped, told)
+		}
+	}
+}

@@ -3,12 +3,10 @@ package redfish
 import (
 	"net"
 	"net/netip"
-	"regexp"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"ferrule/drivers/driver"
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -53,122 +51,18 @@ func badAddress(raw, why string) error {
 // or without the path of a System behind. plain lists the networks that may be
 // reached by http.
 func parseAddress(raw string, plain []netip.Prefix) (address, error) {
-	if raw == "" {
-		return address{}, badAddress(raw, "is empty; give the BMC's host name or IP address")
-	}
-	if why := forbiddenText(raw); why != "" {
+	e, why := hardware.ParseEndpoint(raw)
+	if why != "" {
 		return address{}, badAddress(raw, why)
 	}
-	rest := raw
-	var a address
-	if scheme, after, ok := strings.Cut(raw, "://"); ok {
-		switch strings.ToLower(scheme) {
-		case "https", "redfish":
-		case "http":
-			a.plain = true
-		default:
-			return address{}, badAddress(raw, "has a scheme that is none of https, redfish")
-		}
-		rest = after
-	}
-	authority, path := rest, ""
-	if i := strings.IndexByte(rest, '/'); i >= 0 {
-		authority, path = rest[:i], rest[i:]
-	}
-	var why string
-	if a.host, a.port, why = splitAuthority(authority, a.plain); why != "" {
-		return address{}, badAddress(raw, why)
-	}
-	if a.system, why = systemInPath(path); why != "" {
+	a := address{host: e.Host, port: e.Port, plain: e.Plain}
+	if a.system, why = systemInPath(e.Path); why != "" {
 		return address{}, badAddress(raw, why)
 	}
 	if a.plain && !plainAllowed(a.host, plain) {
 		return address{}, badAddress(raw, "asks for plain http, which this agent's configuration does not allow for that network; use https")
 	}
 	return a, nil
-}
-
-// forbiddenText says why s can be no part of a BMC's address or path, or "".
-func forbiddenText(s string) string {
-	for _, r := range s {
-		switch {
-		case r == '@':
-			return "has an @: credentials do not belong in an address"
-		case r == '?' || r == '#':
-			return "has a query or fragment"
-		case r == '\\':
-			return "has a backslash"
-		case r == '%':
-			return "has a percent escape"
-		case unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar:
-			return "has a blank or control character"
-		}
-	}
-	for part := range strings.SplitSeq(s, "/") {
-		if part == ".." || part == "." {
-			return "has a dot segment in its path"
-		}
-	}
-	return ""
-}
-
-func splitAuthority(s string, plain bool) (host, port, why string) {
-	port = "443"
-	if plain {
-		port = "80"
-	}
-	if ip, err := netip.ParseAddr(s); err == nil && ip.Zone() == "" {
-		return ip.Unmap().String(), port, ""
-	}
-	host, portText := s, ""
-	if strings.HasPrefix(s, "[") {
-		end := strings.IndexByte(s, ']')
-		if end < 0 {
-			return "", "", "has an opening bracket without a closing one"
-		}
-		ip, err := netip.ParseAddr(s[1:end])
-		if err != nil || ip.Is4() || ip.Zone() != "" {
-			return "", "", "has something in brackets that is no IPv6 address"
-		}
-		host, portText = ip.Unmap().String(), s[end+1:]
-		if portText != "" && portText[0] != ':' {
-			return "", "", "has text behind the bracket that is no port"
-		}
-	} else if i := strings.IndexByte(s, ':'); i >= 0 {
-		host, portText = s[:i], s[i:]
-	}
-	if portText != "" {
-		n, err := strconv.ParseUint(portText[1:], 10, 16)
-		if err != nil || n == 0 || portText[1] == '+' {
-			return "", "", "has a port that is no number from 1 to 65535"
-		}
-		port = strconv.FormatUint(n, 10)
-	}
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().String(), port, ""
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host, port, badName(host)
-}
-
-var (
-	nameLabel = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
-	// A last label of digits would be read as an IPv4 address by some
-	// resolvers and as a name by others (127.1, 0x7f.1).
-	numericLabel = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
-)
-
-func badName(host string) string {
-	labels := strings.Split(host, ".")
-	for _, l := range labels {
-		if !nameLabel.MatchString(l) {
-			return "has no valid host name or IP address"
-		}
-	}
-	if len(host) > 253 || numericLabel.MatchString(labels[len(labels)-1]) {
-		return "has no valid host name or IP address"
-	}
-	return ""
 }
 
 // systemInPath reads the path behind an address: nothing, the service root, or
@@ -217,7 +111,7 @@ func systemPath(id string) (string, error) {
 	default:
 		path = root + "/Systems/" + path
 	}
-	why := forbiddenText(path)
+	why := hardware.ForbiddenText(path)
 	switch {
 	case why != "":
 	case path == root || path == root+"/Systems":
@@ -241,7 +135,7 @@ func under(path string) bool {
 // checkPath guards every path that a document names before it is asked for:
 // the BMC's word decides where the credentials go next.
 func checkPath(path string) error {
-	why := forbiddenText(path)
+	why := hardware.ForbiddenText(path)
 	if why == "" && !under(path) {
 		why = "is not under " + root
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ferrule/drivers/driver"
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -42,6 +43,28 @@ func TestAddressesThatAreTaken(t *testing.T) {
 	a, err := parseAddress("https://[2001:db8::5]:8443", nil)
 	if err != nil || a.endpoint() != "https://[2001:db8::5]:8443" {
 		t.Errorf("endpoint %q, %v", a.endpoint(), err)
+	}
+}
+
+// A password is sealed for a host and a port: two addresses have the same binding
+// just where they reach the same.
+func TestTheBindingOfAnAddressIsWhereItLeads(t *testing.T) {
+	all := []string{
+		"bmc", "BMC", "bmc.", "bmc:443", "bmc:0443", "https://bmc", "redfish://bmc/", "bmc:444", "http://bmc", "http://bmc:443", "http://bmc:80", "bmc:80",
+		"bmc/redfish/v1/Systems/1", "127.0.0.1", "127.0.0.1:443", "[::ffff:127.0.0.1]", "[fd00::1]", "fd00::1", "FD00:0::1", "[fd00::1]:443", "[fd00::1]:444",
+	}
+	for _, x := range all {
+		for _, y := range all {
+			a, err := parseAddress(x, labNetworks)
+			b, err2 := parseAddress(y, labNetworks)
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			same := hardware.Binding(&metal.Request{Address: x}) == hardware.Binding(&metal.Request{Address: y})
+			if same != (a.endpoint() == b.endpoint()) {
+				t.Errorf("%q and %q: the same binding %v, %s and %s", x, y, same, a.endpoint(), b.endpoint())
+			}
+		}
 	}
 }
 

@@ -101,5 +101,5 @@ func Write(t testing.TB, s *store.Store, f func(ctx context.Context, tx *store.T
 
 // Sealed is a value that needs no key: it is stored as it is.
 func Sealed(value string) store.Seal {
-	return func(string) ([]byte, error) { return []byte(value), nil }
+	return func(string, int64) ([]byte, error) { return []byte(value), nil }
 }
