@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"time"
 
 	"ferrule/drivers/driver"
 	"ferrule/drivers/fake"
@@ -32,6 +33,9 @@ type Config struct {
 	PlainHTTPNetworks []netip.Prefix
 	// Log gets warnings; nil means slog's default.
 	Log *slog.Logger
+	// Idle is how long a BMC's login, and so its password, is kept after the
+	// last request about it; 0: two minutes.
+	Idle time.Duration
 }
 
 // Registry is the set of drivers that an agent has.
@@ -44,7 +48,7 @@ func New(cfg Config) *Registry {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	bmcs := redfish.New(redfish.Config{PlainHTTPNetworks: cfg.PlainHTTPNetworks, Log: cfg.Log})
+	bmcs := redfish.New(redfish.Config{PlainHTTPNetworks: cfg.PlainHTTPNetworks, Log: cfg.Log, Idle: cfg.Idle})
 	return &Registry{table: []driver.Descriptor{
 		bmcs.Descriptor(),
 		fake.Descriptor(),

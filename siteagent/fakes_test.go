@@ -40,6 +40,8 @@ type fakeLink struct {
 	asked   []string // refs
 	away    bool     // the control plane cannot be reached
 
+	// read gives a secret that the test does not keep; nil: it is in secrets.
+	read func(ref string) ([]byte, error)
 	// relay answers ramdisks; nil: a text.
 	relay func(*http.Request) (int, string)
 }
@@ -94,6 +96,9 @@ func (l *fakeLink) FetchSecret(_ context.Context, _, ref string) ([]byte, error)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, ref)
+	if l.read != nil {
+		return l.read(ref)
+	}
 	secret, ok := l.secrets[ref]
 	if !ok {
 		return nil, errors.New("the control plane answered 403: no live command names it")

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"sync"
+	"time"
 
 	"ferrule/drivers/driver"
 	"ferrule/metal"
@@ -17,7 +18,13 @@ import (
 type Config struct {
 	PlainHTTPNetworks []netip.Prefix // BMC networks that may be reached without TLS
 	Log               *slog.Logger   // nil: slog's default
+	// Idle is how long a login, and with it the password, is kept after the last
+	// command about its BMC; 0: two minutes. The reads of a power watch are such
+	// commands, by default one a minute.
+	Idle time.Duration
 }
+
+const defaultIdle = 2 * time.Minute
 
 // Driver is the redfish driver.
 type Driver struct {
@@ -31,7 +38,40 @@ type Driver struct {
 // bmc is one BMC: whoever holds its slot may use its client.
 type bmc struct {
 	slot   chan struct{}
+	idle   *time.Timer // ends the login
 	client *client
+}
+
+// leave gives the slot back. The login outlives it for a while.
+func (b *bmc) leave(idle time.Duration) {
+	if b.client != nil {
+		b.idle.Reset(idle)
+	}
+	<-b.slot
+}
+
+// forget ends the login of a BMC that no command is about.
+func (b *bmc) forget() {
+	select {
+	case b.slot <- struct{}{}:
+		defer func() { <-b.slot }()
+	default:
+		return // whoever holds it sets the timer anew
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), logOutPatience)
+	defer cancel()
+	b.logOut(ctx)
+}
+
+// logOutPatience is how long a BMC has to delete a session that nobody needs.
+const logOutPatience = 5 * time.Second
+
+func (b *bmc) logOut(ctx context.Context) {
+	b.idle.Stop()
+	if b.client != nil {
+		b.client.logOut(ctx)
+		b.client = nil
+	}
 }
 
 var (
@@ -52,6 +92,9 @@ var (
 func New(cfg Config) *Driver {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
+	}
+	if cfg.Idle == 0 {
+		cfg.Idle = defaultIdle
 	}
 	return &Driver{config: cfg, pace: defaultPace(), bmcs: map[string]*bmc{}}
 }
@@ -95,13 +138,13 @@ func (d *Driver) with(ctx context.Context, t driver.Target, f func(*client) erro
 	b := d.bmc(a.address.hostPort())
 	select {
 	case b.slot <- struct{}{}:
-		defer func() { <-b.slot }()
+		defer b.leave(d.config.Idle)
 	case <-ctx.Done():
 		return driver.Errorf(metal.CodeUnreachable, "BMC %s is busy with another command: %w", a.address, context.Cause(ctx))
 	}
+	b.idle.Stop()
 	if b.client != nil && !b.client.access.sameLogin(a) {
-		b.client.logOut(ctx)
-		b.client = nil
+		b.logOut(ctx)
 	}
 	if b.client == nil {
 		if b.client, err = newClient(a, d); err != nil {
@@ -132,6 +175,8 @@ func (d *Driver) bmc(hostPort string) *bmc {
 	b, ok := d.bmcs[hostPort]
 	if !ok {
 		b = &bmc{slot: make(chan struct{}, 1)}
+		b.idle = time.AfterFunc(d.config.Idle, b.forget)
+		b.idle.Stop()
 		d.bmcs[hostPort] = b
 	}
 	return b
@@ -149,10 +194,7 @@ func (d *Driver) Close(ctx context.Context) error {
 		all.Go(func() {
 			select {
 			case b.slot <- struct{}{}:
-				if b.client != nil {
-					b.client.logOut(ctx)
-					b.client = nil
-				}
+				b.logOut(ctx)
 				<-b.slot
 			case <-ctx.Done():
 			}

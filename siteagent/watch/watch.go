@@ -143,7 +143,7 @@ func (w *Watch) watch(n *watched) {
 			}
 			// A shorter interval holds from now on.
 			next = w.sooner(n, next)
-			timer.Reset(time.Until(next))
+			timer.Reset(time.Until(w.nextOrEnd(n, next)))
 			continue
 		case <-timer.C:
 		}
@@ -151,7 +151,7 @@ func (w *Watch) watch(n *watched) {
 			return
 		}
 		next = w.look(n)
-		timer.Reset(time.Until(next))
+		timer.Reset(time.Until(w.nextOrEnd(n, next)))
 	}
 }
 
@@ -164,6 +164,17 @@ func (w *Watch) goesOn(n *watched) bool {
 	}
 	delete(w.watched, n.lease.NodeUUID)
 	return false
+}
+
+// nextOrEnd is when to wake up: a lease that ends before the next look is
+// forgotten then, and the password that it holds with it.
+func (w *Watch) nextOrEnd(n *watched, next time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n.ends.Before(next) {
+		return n.ends
+	}
+	return next
 }
 
 func (w *Watch) sooner(n *watched, next time.Time) time.Time {

@@ -193,6 +193,29 @@ func TestLeaseEndsUnlessRenewed(t *testing.T) {
 	})
 }
 
+// What a lease holds goes when it ends, however far the next look would be.
+func TestAnEndedLeaseIsForgottenAtItsEnd(t *testing.T) {
+	run(t, &plane{}, func(w *Watch) {
+		l := lease(&bmc{reading: on()})
+		l.Interval, l.Length = time.Hour, 10*time.Second
+		w.Lease(l)
+		left := func() int {
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return len(w.watched)
+		}
+		pass(9 * time.Second)
+		if n := left(); n != 1 {
+			t.Errorf("%d leases, want 1", n)
+		}
+		pass(2 * time.Second)
+		if n := left(); n != 0 {
+			t.Errorf("%d leases are kept after the end", n)
+		}
+	})
+}
+
 func TestNodeThatMovesIsReadAnewAtOnce(t *testing.T) {
 	p, first, second := &plane{}, &bmc{reading: on()}, &bmc{reading: on()}
 	run(t, p, func(w *Watch) {
