@@ -86,7 +86,7 @@ func TestNothingIsSignedThatNamesAnothersSecret(t *testing.T) {
 				t.Errorf("%+v: %v", req, err)
 			}
 		}
-		if list, err := s.PendingCommands(t.Context(), "a", 0, 10); err != nil || len(list) != 0 {
+		if list, err := s.UnfinishedCommands(t.Context(), "a", 10); err != nil || len(list) != 0 {
 			t.Errorf("commands %v, %v", list, err)
 		}
 	})

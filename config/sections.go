@@ -212,6 +212,5 @@ type Healthcheck struct {
 
 // Database is Ironic's [database]; see [Config.StoreConnection].
 type Database struct {
-	Connection  string `option:"connection"`
-	MaxPoolSize int    `option:"max_pool_size"`
+	Connection string `option:"connection"`
 }

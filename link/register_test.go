@@ -126,27 +126,17 @@ func (r *register) SessionClosed(_ context.Context, id, session string) error {
 	return nil
 }
 
-func (r *register) PendingCommands(_ context.Context, id string, after int64, limit int) ([]metal.CommandRecord, error) {
+func (r *register) DeliverCommands(_ context.Context, id string, after int64, limit int) ([]metal.CommandRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var pending []metal.CommandRecord
-	for _, c := range r.commands {
+	for i, c := range r.commands {
 		if c.AgentID == id && c.Status != metal.CommandDone && c.Seq > after && len(pending) < limit {
-			pending = append(pending, c)
+			r.commands[i].Status = metal.CommandSent
+			pending = append(pending, r.commands[i])
 		}
 	}
 	return pending, nil
-}
-
-func (r *register) MarkSent(_ context.Context, ids []string) error {
-	r.update(func() {
-		for i := range r.commands {
-			if slices.Contains(ids, r.commands[i].ID) && r.commands[i].Status == metal.CommandQueued {
-				r.commands[i].Status = metal.CommandSent
-			}
-		}
-	})
-	return nil
 }
 
 func (r *register) Subscribe(id string) (<-chan struct{}, func()) {

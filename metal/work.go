@@ -100,15 +100,15 @@ type CommandStatus string
 
 // The statuses of a command.
 const (
-	CommandQueued CommandStatus = "queued" // committed, not yet on a stream
-	CommandSent   CommandStatus = "sent"   // handed to a stream at least once
+	CommandQueued CommandStatus = "queued" // committed, and has no number
+	CommandSent   CommandStatus = "sent"   // has its number: it is on a stream, or about to be
 	CommandDone   CommandStatus = "done"   // its result is stored
 )
 
 // CommandRecord is a command's row: what is wanted of which agent for whom.
 type CommandRecord struct {
 	ID          string
-	Seq         int64 // order of issue; an agent's resume cursor
+	Seq         int64 // order of delivery, an agent's resume cursor; 0 until it is delivered
 	NodeUUID    string
 	OperationID string // "" where an API handler waits for the result
 	AgentID     string // LocalAgent for hardware types that this process serves itself

@@ -39,26 +39,77 @@ func commandNotFound(id string) error {
 	return metal.Errorf(metal.NotFound, "Command %s could not be found.", id)
 }
 
-// PendingCommands lists an agent's commands without a result that come behind
-// the cursor afterSeq or were never sent, in the order of their commits.
-func (r reads) PendingCommands(ctx context.Context, agentID string, afterSeq int64, limit int) ([]metal.CommandRecord, error) {
-	list, err := commands.list(ctx, r.c,
-		"WHERE agent_id = ? AND finished_at IS NULL AND (seq > ? OR status = ?) ORDER BY seq LIMIT ?",
-		agentID, afterSeq, string(metal.CommandQueued), limit)
-	return list, failed(err, "list commands for agent %s", agentID)
+// DeliverCommands lists an agent's commands that have no result and whose number
+// is greater than the cursor afterSeq, in the order of their numbers. First it
+// numbers those that have none.
+//
+// A command's number is not given when the command is inserted: whoever gives
+// numbers must keep the counter's row locked until its commit, and so would make
+// all nodes of the agent wait for one. Here the transaction is short and no
+// node's. Because the lock is held until the commit, the order of numbers is the
+// order of commits, so that what a reader has not seen yet has a greater number
+// than what it has: a cursor passes no command by.
+func (s *Store) DeliverCommands(ctx context.Context, agentID string, afterSeq int64, limit int) ([]metal.CommandRecord, error) {
+	for {
+		list, err := commands.list(ctx, s.c,
+			"WHERE agent_id = ? AND finished_at IS NULL AND (seq > ? OR seq = 0) ORDER BY seq LIMIT ?", agentID, afterSeq, limit)
+		if err != nil {
+			return nil, failed(err, "list commands for agent %s", agentID)
+		}
+		if len(list) == 0 || list[0].Seq > 0 {
+			return list, nil
+		}
+		err = s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.numberCommands(ctx, agentID, limit) })
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// numberCommands gives the next numbers to commands that have none. Those of one
+// node get them in the order in which they were committed.
+func (tx *Tx) numberCommands(ctx context.Context, agentID string, limit int) error {
+	var last int64
+	_, err := tx.c.scalar(ctx, &last, `INSERT INTO command_sequences (agent_id, seq) VALUES (?, 0)
+		ON CONFLICT (agent_id) DO UPDATE SET seq = command_sequences.seq RETURNING seq`, agentID)
+	if err != nil {
+		return failed(err, "lock the command counter of agent %s", agentID)
+	}
+	list, err := commands.list(ctx, tx.c,
+		"WHERE agent_id = ? AND finished_at IS NULL AND seq = 0 ORDER BY issued_at, id LIMIT ?", agentID, limit)
+	if err != nil {
+		return failed(err, "list new commands for agent %s", agentID)
+	}
+	for _, c := range list {
+		last++
+		if _, err := tx.c.exec(ctx, "UPDATE commands SET seq = ?, status = ? WHERE id = ? AND finished_at IS NULL",
+			last, string(metal.CommandSent), c.ID); err != nil {
+			return failed(err, "number command %s", c.ID)
+		}
+	}
+	_, err = tx.c.exec(ctx, "UPDATE command_sequences SET seq = ? WHERE agent_id = ?", last, agentID)
+	return failed(err, "advance the command counter of agent %s", agentID)
+}
+
+// UnfinishedCommands lists an agent's commands that have no result, delivered or
+// not.
+func (r reads) UnfinishedCommands(ctx context.Context, agentID string, limit int) ([]metal.CommandRecord, error) {
+	list, err := commands.list(ctx, r.c, "WHERE agent_id = ? AND finished_at IS NULL ORDER BY seq, issued_at, id LIMIT ?",
+		agentID, limit)
+	return list, failed(err, "list unfinished commands of agent %s", agentID)
 }
 
 // QueuedCommandsOf lists a node's commands for one agent that have no result,
 // in the order in which they were committed.
 func (r reads) QueuedCommandsOf(ctx context.Context, nodeUUID, agentID string) ([]metal.CommandRecord, error) {
 	list, err := commands.list(ctx, r.c,
-		"WHERE node_uuid = ? AND agent_id = ? AND finished_at IS NULL ORDER BY seq", nodeUUID, agentID)
+		"WHERE node_uuid = ? AND agent_id = ? AND finished_at IS NULL ORDER BY issued_at, id", nodeUUID, agentID)
 	return list, failed(err, "list queued commands of node %s", nodeUUID)
 }
 
 // CommandsOf lists a node's commands, newest first.
 func (r reads) CommandsOf(ctx context.Context, nodeUUID string, limit int) ([]metal.CommandRecord, error) {
-	list, err := commands.list(ctx, r.c, "WHERE node_uuid = ? ORDER BY issued_at DESC, seq DESC LIMIT ?", nodeUUID, limit)
+	list, err := commands.list(ctx, r.c, "WHERE node_uuid = ? ORDER BY issued_at DESC, id DESC LIMIT ?", nodeUUID, limit)
 	return list, failed(err, "list commands of node %s", nodeUUID)
 }
 
@@ -70,17 +121,24 @@ func (r reads) ExpiredCommands(ctx context.Context, before time.Time, limit int)
 	return list, failed(err, "list expired commands")
 }
 
-// InsertCommand adds a command and sets its Seq and Status: the agent's next
-// number, held until the commit, so that a cursor never passes a command by.
+// InsertCommand adds a command, sets its Status and, so that the order of a
+// node's commands is that of their IssuedAt whichever process issues them, moves
+// IssuedAt behind that of the node's unfinished ones. The caller has locked the
+// node.
 func (tx *Tx) InsertCommand(ctx context.Context, c *metal.CommandRecord) error {
-	found, err := tx.c.scalar(ctx, &c.Seq, `INSERT INTO command_sequences (agent_id, seq) VALUES (?, 1)
-		ON CONFLICT (agent_id) DO UPDATE SET seq = command_sequences.seq + 1 RETURNING seq`, c.AgentID)
-	if err != nil || !found {
-		return failed(err, "number command %s", c.ID)
-	}
-	c.Status = metal.CommandQueued
+	c.Seq, c.Status = 0, metal.CommandQueued
 	if c.IssuedAt.IsZero() {
 		c.IssuedAt = tx.now()
+	}
+	if c.NodeUUID != "" {
+		last, err := commands.list(ctx, tx.c,
+			"WHERE node_uuid = ? AND finished_at IS NULL ORDER BY issued_at DESC LIMIT 1", c.NodeUUID)
+		if err != nil {
+			return failed(err, "insert command %s", c.ID)
+		}
+		if len(last) == 1 && !c.IssuedAt.After(last[0].IssuedAt) {
+			c.IssuedAt = last[0].IssuedAt.Add(time.Microsecond)
+		}
 	}
 	added, err := commands.insert(ctx, tx.c, c)
 	if err != nil {
@@ -91,14 +149,6 @@ func (tx *Tx) InsertCommand(ctx context.Context, c *metal.CommandRecord) error {
 	}
 	tx.wake(AgentTopic(c.AgentID))
 	return nil
-}
-
-// MarkSent records that a queued command is on a stream, and reports whether
-// this call did it: of several who want to take it, one.
-func (tx *Tx) MarkSent(ctx context.Context, id string) (bool, error) {
-	n, err := tx.c.exec(ctx, "UPDATE commands SET status = ? WHERE id = ? AND status = ?",
-		string(metal.CommandSent), id, string(metal.CommandQueued))
-	return n == 1, failed(err, "mark command %s", id)
 }
 
 // FinishCommand stores a command's result. The first one counts; first is

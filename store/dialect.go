@@ -5,21 +5,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/schema"
 	"modernc.org/sqlite"
@@ -51,8 +46,8 @@ type database struct {
 	*dialect
 	writer *sql.DB
 	reader *sql.DB
-	pool   *pgxpool.Pool // PostgreSQL only
-	reach  *reach        // PostgreSQL only
+	pools  *pools // PostgreSQL only
+	reach  *reach // PostgreSQL only
 
 	written, read *statements // SQLite only
 }
@@ -87,13 +82,13 @@ func (d *dialect) text(t string) string {
 	return b.String()
 }
 
-func openDatabase(ctx context.Context, dsn string, logger *slog.Logger) (*database, error) {
-	scheme, path, _ := strings.Cut(dsn, "://")
+func openDatabase(ctx context.Context, cfg Config) (*database, error) {
+	scheme, path, _ := strings.Cut(cfg.DSN, "://")
 	switch scheme {
 	case "sqlite":
-		return openSQLite(ctx, path, &outages{logger: logger})
+		return openSQLite(ctx, path, &outages{logger: cfg.Logger})
 	case "postgresql", "postgres":
-		return openPostgres(ctx, dsn, &outages{logger: logger})
+		return openPostgres(ctx, cfg, &outages{logger: cfg.Logger})
 	}
 	return nil, errors.New("open database: the connection must begin with sqlite:// or postgresql://")
 }
@@ -158,69 +153,11 @@ func sqliteConnections(path string, pragmas []string, most int) (*sql.DB, error)
 	return db, nil
 }
 
-func openPostgres(ctx context.Context, dsn string, o *outages) (*database, error) {
-	cfg, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, errors.New("open database: the postgresql:// address cannot be read") // the cause may quote the password
-	}
-	if !strings.Contains(dsn, "pool_max_conns") {
-		cfg.MaxConns = 24
-	}
-	watch := newReach(o)
-	watch.watch(cfg)
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	db := stdlib.OpenDBFromPool(pool)
-	return &database{
-		dialect: &dialect{
-			name: migrations.Postgres, bun: pgdialect.New(), outages: o,
-			lock:      " FOR NO KEY UPDATE",
-			textOnly:  []any{pgx.QueryExecModeExec},
-			retryable: postgresRetryable, duplicate: postgresDuplicate,
-			numbered: true,
-		},
-		writer: db, reader: db, pool: pool, reach: watch,
-	}, nil
-}
-
 func (db *database) close() error {
 	err := db.writer.Close()
-	if db.reader != db.writer {
-		err = errors.Join(err, db.reader.Close())
-	}
-	if db.pool != nil {
-		db.pool.Close()
-	}
-	return err
-}
-
-// migrationLock is the advisory lock that lets one process migrate at a time.
-const migrationLock = 0x6665727275 // "ferru"
-
-// exclusively runs f while no other process does.
-func (db *database) exclusively(ctx context.Context, f func() error) error {
-	if db.pool == nil {
-		return f()
-	}
-	c, err := db.pool.Acquire(ctx)
-	if err != nil {
-		return fmt.Errorf("lock for migration: %w", err)
-	}
-	defer c.Release()
-	if _, err := c.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
-		return fmt.Errorf("lock for migration: %w", err)
-	}
-	err = f()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if _, uerr := c.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(migrationLock)); uerr != nil {
-		err = errors.Join(err, fmt.Errorf("unlock after migration: %w", uerr), c.Conn().Close(ctx))
+	err = errors.Join(err, db.reader.Close())
+	if db.pools != nil {
+		db.pools.close()
 	}
 	return err
 }
@@ -237,10 +174,27 @@ func sqliteDuplicate(err error) (string, bool) {
 	return "", ok
 }
 
-// Serialization failure, deadlock, and a lock that was not to be had in time.
+// What PostgreSQL ends a transaction with for the sake of others: nothing of it
+// was done, and it may be run again from the start.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	lockNotAvailable     = "55P03" // lock_timeout
+	idleInTransaction    = "25P03" // idle_in_transaction_session_timeout
+	transactionTimeout   = "25P04"
+)
+
+var retryableCodes = []string{serializationFailure, deadlockDetected, lockNotAvailable, idleInTransaction, transactionTimeout}
+
 func postgresRetryable(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01" || e.Code == "55P03")
+	return errors.As(err, &e) && slices.Contains(retryableCodes, e.Code)
+}
+
+// isLockTimeout reports a lock that another transaction held for too long.
+func isLockTimeout(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == lockNotAvailable
 }
 
 func postgresDuplicate(err error) (string, bool) {

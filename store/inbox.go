@@ -21,6 +21,9 @@ var inbox = newTable("inbox", func(e *metal.InboxEntry) []field {
 // it that an advance comes for it: one is on its way where the wake mark is
 // set, and only where it is clear is a job inserted.
 func (tx *Tx) Post(ctx context.Context, nodeUUID string, kind metal.InboxKind, payload metal.JSON) error {
+	if err := tx.claim(nodeUUID); err != nil {
+		return err
+	}
 	var wake bool
 	found, err := tx.c.scalar(ctx, &wake, "SELECT wake FROM nodes WHERE uuid = ?"+tx.c.lock, nodeUUID)
 	if err != nil {
@@ -46,6 +49,9 @@ func (tx *Tx) Post(ctx context.Context, nodeUUID string, kind metal.InboxKind, p
 // oldest first. They are gone with this transaction's commit: each is handled
 // once. A node that is not there has none.
 func (tx *Tx) TakeInbox(ctx context.Context, nodeUUID string) ([]metal.InboxEntry, error) {
+	if err := tx.claim(nodeUUID); err != nil {
+		return nil, err
+	}
 	found, err := tx.c.exec(ctx, "UPDATE nodes SET wake = FALSE WHERE uuid = ?", nodeUUID)
 	if err != nil || found == 0 {
 		return nil, failed(err, "take the inbox of node %s", nodeUUID)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
@@ -56,7 +57,7 @@ func (tx *Tx) RenewWatches(ctx context.Context, agentID string) error {
 // about twenty seconds, and no job is ever given up.
 const (
 	jobTimeout    = 10 * time.Second
-	rescueAfter   = 15 * time.Second
+	rescueAfter   = 12 * time.Second
 	retryAfter    = time.Second
 	rescueEvery   = 2 * time.Second // by each process; River's own comes twice a minute, and only where it leads
 	keepCompleted = 5 * time.Minute
@@ -85,7 +86,7 @@ func jobConfig(db *database, logger *slog.Logger) *river.Config {
 // newInserter makes the client through which transactions insert jobs.
 func newInserter(db *database, logger *slog.Logger) (*river.Client[*sql.Tx], error) {
 	var driver riverdriver.Driver[*sql.Tx] = quietSQLite{Driver: riversqlite.New(nil)}
-	if db.pool != nil {
+	if db.pools != nil {
 		driver = riverdatabasesql.New(nil)
 	}
 	cfg := jobConfig(db, logger)
@@ -114,10 +115,10 @@ func (tx *Tx) SetTimer(ctx context.Context, nodeUUID string, p metal.TimerPayloa
 	return tx.insertJob(ctx, args, p.Deadline)
 }
 
-func (s *Store) migrateJobs(ctx context.Context) error {
+func (s *Store) migrateJobs(ctx context.Context, pool *pgxpool.Pool) error {
 	var err error
-	if s.db.pool != nil {
-		err = migrateRiver(ctx, riverpgxv5.New(s.db.pool), s.logger)
+	if pool != nil {
+		err = migrateRiver(ctx, riverpgxv5.New(pool), s.logger)
 	} else {
 		err = migrateRiver(ctx, riversqlite.New(s.db.writer), s.logger)
 	}
@@ -169,8 +170,8 @@ func (s *Store) Workers(cfg WorkersConfig) (Workers, error) {
 	rc := jobConfig(s.db, s.logger)
 	rc.Workers, rc.PeriodicJobs, rc.ID = cfg.Workers, cfg.Periodic, cfg.ID
 	rc.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: cfg.MaxWorkers}}
-	if s.db.pool != nil {
-		c, err := river.NewClient(riverpgxv5.New(s.db.pool), rc)
+	if s.db.pools != nil {
+		c, err := river.NewClient(riverpgxv5.New(s.db.pools.jobs), rc)
 		if err != nil {
 			return nil, fmt.Errorf("prepare job workers: %w", err)
 		}

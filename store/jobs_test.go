@@ -36,7 +36,7 @@ func TestAJobThatAnotherProcessHadBegunWhenItDiedIsTakenUp(t *testing.T) {
 		return
 	}
 	dsn := env.Postgres(t)
-	s := storetest.Open(t, dsn+"&pool_max_conns=6")
+	s := storetest.Open(t, dsn+"&pool_max_conns=8")
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	dsn := env.Postgres(t) + "&pool_max_conns=6"
+	dsn := env.Postgres(t) + "&pool_max_conns=8"
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -100,7 +100,7 @@ func TestAWakeReachesAnotherProcess(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	dsn := env.Postgres(t) + "&pool_max_conns=6"
+	dsn := env.Postgres(t) + "&pool_max_conns=8"
 	here, there := storetest.Open(t, dsn), storetest.Open(t, dsn)
 	wakes, cancel := there.Subscribe(store.AgentTopic("a"))
 	defer cancel()

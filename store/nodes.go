@@ -162,6 +162,9 @@ func failed(err error, format string, args ...any) error {
 // LockNode reads a node, by UUID, to be changed: until the transaction ends
 // nobody else gets past this, Post or UpdateNode for the same node.
 func (tx *Tx) LockNode(ctx context.Context, uuid string) (*metal.Node, error) {
+	if err := tx.claim(uuid); err != nil {
+		return nil, err
+	}
 	n, err := tx.node(ctx, uuid, "WHERE uuid = ?"+tx.c.lock, uuid)
 	if err != nil {
 		return nil, err
@@ -245,6 +248,9 @@ func (tx *Tx) duplicate(ctx context.Context, index string, uniques []unique) err
 // it the next one. With columns it writes only these (names of Ironic's fields)
 // and updated_at. The wake mark is never written by it.
 func (tx *Tx) UpdateNode(ctx context.Context, n *metal.Node, columns ...string) error {
+	if err := tx.claim(n.UUID); err != nil {
+		return err
+	}
 	now := tx.now()
 	before := n.UpdatedAt
 	n.UpdatedAt = &now
@@ -269,10 +275,22 @@ func (s *Store) TouchNode(ctx context.Context, n *metal.Node, columns ...string)
 	if len(columns) == 0 {
 		return errors.New("store: TouchNode wants the columns")
 	}
+	if InUnit(ctx) {
+		return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.UpdateNode(ctx, n, columns...) })
+	}
+	if _, err := s.c.within(ctx); err != nil {
+		return err
+	}
 	now := s.now().UTC().Truncate(time.Microsecond)
 	before := n.UpdatedAt
 	n.UpdatedAt = &now
-	changed, err := updateNode(ctx, s.db.onWriter(), n, columns)
+	var changed int64
+	err := s.tries(ctx, func(h *holding) (err error) {
+		if err = h.claim(n.UUID); err == nil {
+			changed, err = updateNode(ctx, s.db.onWriter(), n, columns)
+		}
+		return err
+	})
 	if err == nil && changed == 1 {
 		n.Version++
 		return nil
@@ -319,6 +337,9 @@ func nodeChanged(ctx context.Context, r reads, n *metal.Node) error {
 // DeleteNode removes the node with all that is its own: ports, history,
 // inventory, operations, inbox, commands and secrets.
 func (tx *Tx) DeleteNode(ctx context.Context, uuid string) error {
+	if err := tx.claim(uuid); err != nil {
+		return err
+	}
 	gone, err := tx.c.exec(ctx, "DELETE FROM nodes WHERE uuid = ?", uuid)
 	if err != nil {
 		return failed(err, "delete node %s", uuid)

@@ -73,7 +73,7 @@ func (o *oneOfMany) rescue(ctx context.Context) {
 
 // freeStuckJobs lets go of jobs that have run for longer than any may.
 func (s *Store) freeStuckJobs(ctx context.Context) (int64, error) {
-	done, err := s.db.pool.Exec(ctx,
+	done, err := s.db.pools.jobs.Exec(ctx,
 		"UPDATE river_job SET state = 'available' WHERE state = 'running' AND attempted_at < now() - $1::interval", rescueAfter)
 	if err != nil {
 		return 0, fmt.Errorf("free stuck jobs: %w", err)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/riverqueue/river"
 	"github.com/uptrace/bun"
 
@@ -22,6 +24,9 @@ import (
 type Config struct {
 	// DSN is sqlite:///absolute/path or postgresql://user@host/database.
 	DSN string
+	// MaxConnections is the most connections to PostgreSQL; 0: 24. An address
+	// that says fewer (pool_max_conns) wins.
+	MaxConnections int
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Now defaults to time.Now; what the store dates is dated by it.
@@ -40,6 +45,7 @@ type Store struct {
 	now     func() time.Time
 	lastID  *atomic.Int64
 	units   chan struct{} // one for each Unit
+	nodes   *nodeLocks    // PostgreSQL only
 
 	together *together // SQLite only
 
@@ -59,6 +65,11 @@ type Tx struct {
 	store *Store
 	tx    *sql.Tx
 	wakes []Topic
+
+	holding *holding
+	// broken is why the whole transaction must be run again, whatever the code
+	// that met the error made of it.
+	broken error
 }
 
 // Open connects; it creates nothing but, with SQLite, the file.
@@ -69,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	db, err := openDatabase(ctx, cfg.DSN, cfg.Logger)
+	db, err := openDatabase(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +95,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
-	if db.pool != nil {
+	if db.pools != nil {
+		s.nodes = newNodeLocks()
 		s.running.Go(func() { s.listen(background) })
 	}
 	return s, nil
@@ -93,15 +105,24 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 // Migrate brings the schema to the newest version. Several processes may call
 // it at once.
 func (s *Store) Migrate(ctx context.Context) error {
-	return s.db.exclusively(ctx, func() error {
-		if err := s.refuseIronics(ctx); err != nil {
-			return err
-		}
-		if err := migrations.Up(ctx, s.db.writer, s.db.name); err != nil {
-			return err
-		}
-		return s.migrateJobs(ctx)
+	if s.db.pools == nil {
+		return s.migrate(ctx, s.db.writer, nil)
+	}
+	return s.db.pools.exclusively(ctx, func(pool *pgxpool.Pool) error {
+		db := stdlib.OpenDBFromPool(pool)
+		return errors.Join(s.migrate(ctx, db, pool), db.Close())
 	})
+}
+
+// migrate uses the pool on PostgreSQL and db on SQLite for the job queue.
+func (s *Store) migrate(ctx context.Context, db *sql.DB, pool *pgxpool.Pool) error {
+	if err := s.refuseIronics(ctx); err != nil {
+		return err
+	}
+	if err := migrations.Up(ctx, db, s.db.name); err != nil {
+		return err
+	}
+	return s.migrateJobs(ctx, pool)
 }
 
 // refuseIronics keeps away from the database of a real Ironic, which an
@@ -117,7 +138,7 @@ func (s *Store) refuseIronics(ctx context.Context) error {
 }
 
 // Shared says whether other processes may use the database too.
-func (s *Store) Shared() bool { return s.db.pool != nil }
+func (s *Store) Shared() bool { return s.db.pools != nil }
 
 // Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
@@ -132,86 +153,6 @@ func (s *Store) Close() error {
 	s.stop()
 	s.running.Wait()
 	return s.db.close()
-}
-
-type writing struct{}
-
-// errNested saves from waiting for oneself: SQLite has one writer.
-var errNested = errors.New("store: Write within Write; pass the Tx on instead")
-
-// The pauses between tries of a transaction that the engine turned down.
-const (
-	mostTries  = 10
-	firstPause = 2 * time.Millisecond
-	mostPause  = 250 * time.Millisecond
-)
-
-// Write runs f in one transaction and, where the engine turns the transaction
-// down for the sake of another, runs f again from the start. What the
-// transaction woke is woken after its commit.
-func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
-	if ctx.Value(writing{}) != nil {
-		return errNested
-	}
-	if tx := unitOf(ctx); tx != nil {
-		return tx.part(ctx, f)
-	}
-	inner := context.WithValue(ctx, writing{}, true)
-	pause := firstPause
-	for try := 1; ; try++ {
-		wakes, err := s.once(inner, f)
-		if err == nil {
-			s.hub.wake(wakes...)
-			return nil
-		}
-		if !s.db.retryable(err) && !errors.Is(err, errTogether) || try == mostTries {
-			return s.db.outages.seen(err)
-		}
-		s.logger.DebugContext(ctx, "transaction runs again", "try", try, "error", err)
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(ctx.Err(), err)
-		case <-timer.C:
-		}
-		pause = min(2*pause, mostPause)
-	}
-}
-
-func (s *Store) once(ctx context.Context, f func(ctx context.Context, tx *Tx) error) (wakes []Topic, err error) {
-	if s.db.pool == nil {
-		err = s.together.write(ctx, func(sqlTx *sql.Tx) error {
-			// A statement that is cut short may take the whole transaction along.
-			tx := s.transaction(sqlTx)
-			err := f(context.WithoutCancel(ctx), tx)
-			wakes = tx.wakes
-			return err
-		})
-		return wakes, err
-	}
-	sqlTx, err := s.db.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("begin a transaction: %w", err)
-	}
-	defer sqlTx.Rollback() //nolint:errcheck // after a commit it does nothing
-	tx := s.transaction(sqlTx)
-	if err := f(ctx, tx); err != nil {
-		return nil, err
-	}
-	if err := tx.announce(ctx); err != nil {
-		return nil, err
-	}
-	if err := sqlTx.Commit(); err != nil {
-		return nil, fmt.Errorf("commit: %w", err)
-	}
-	return tx.wakes, nil
-}
-
-func (s *Store) transaction(sqlTx *sql.Tx) *Tx {
-	c := s.db.onWriter()
-	c.tx = sqlTx
-	return &Tx{reads: reads{c: c, builder: s.builder}, store: s, tx: sqlTx}
 }
 
 func (tx *Tx) now() time.Time { return tx.store.now().UTC().Truncate(time.Microsecond) }

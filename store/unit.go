@@ -16,10 +16,10 @@ func unitOf(ctx context.Context) *Tx {
 
 // mostUnits leaves half of the connections to others.
 func (db *database) mostUnits() int {
-	if db.pool == nil {
+	if db.pools == nil {
 		return 1 // there is one that writes
 	}
-	return max(1, int(db.pool.Config().MaxConns)/2)
+	return max(1, int(db.pools.write.Config().MaxConns)/2)
 }
 
 // InUnit says whether the context is that of a Unit: nothing that it writes is
@@ -47,12 +47,19 @@ func (s *Store) Unit(ctx context.Context, f func(ctx context.Context, tx *Tx) er
 // part is a Write within a Unit: what it did is undone where it fails, and the
 // rest of the unit is not.
 func (tx *Tx) part(ctx context.Context, f func(ctx context.Context, tx *Tx) error) error {
+	if tx.broken != nil {
+		return tx.broken
+	}
 	if _, err := tx.tx.ExecContext(ctx, "SAVEPOINT part"); err != nil {
 		return fmt.Errorf("begin a part: %w", err)
 	}
 	wakes := len(tx.wakes)
 	err := f(context.WithValue(ctx, writing{}, true), tx)
 	if err != nil {
+		if tx.turnedDown(err) {
+			tx.broken = err
+			return err
+		}
 		tx.wakes = tx.wakes[:wakes]
 		_, undone := tx.tx.ExecContext(context.WithoutCancel(ctx), "ROLLBACK TO SAVEPOINT part")
 		return errors.Join(err, undone)

@@ -121,7 +121,7 @@ func (s *Store) listen(ctx context.Context) {
 }
 
 func (s *Store) listenOnce(ctx context.Context, listening func()) error {
-	c, err := s.db.pool.Acquire(ctx)
+	c, err := s.db.pools.read.Acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -160,21 +160,9 @@ func (l ledger) touch(ctx context.Context, tx *store.Tx, agentID string, online 
 	return tx.TouchConductor(ctx, conductorName(row), online)
 }
 
-// PendingCommands implements gateway.Commands.
-func (l ledger) PendingCommands(ctx context.Context, agentID string, after int64, limit int) ([]metal.CommandRecord, error) {
-	return l.store.PendingCommands(ctx, agentID, after, limit)
-}
-
-// MarkSent implements gateway.Commands.
-func (l ledger) MarkSent(ctx context.Context, ids []string) error {
-	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		for _, id := range ids {
-			if _, err := tx.MarkSent(ctx, id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// DeliverCommands implements gateway.Commands.
+func (l ledger) DeliverCommands(ctx context.Context, agentID string, after int64, limit int) ([]metal.CommandRecord, error) {
+	return l.store.DeliverCommands(ctx, agentID, after, limit)
 }
 
 // Subscribe implements gateway.Commands.
@@ -242,7 +230,7 @@ func (l ledger) Remove(ctx context.Context, id string) error {
 	})
 	for more := true; more && err == nil; {
 		err = l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			pending, err := tx.PendingCommands(ctx, id, 0, removalBatch)
+			pending, err := tx.UnfinishedCommands(ctx, id, removalBatch)
 			more = len(pending) == removalBatch
 			if err != nil {
 				return err

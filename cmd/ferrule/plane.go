@@ -100,7 +100,7 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*stor
 			return nil, fmt.Errorf("make the database's folder: %w", err)
 		}
 	}
-	return store.Open(ctx, store.Config{DSN: where, Logger: log})
+	return store.Open(ctx, store.Config{DSN: where, MaxConnections: cfg.Store.MaxConnections, Logger: log})
 }
 
 func (p *plane) openTrust(ctx context.Context) error {

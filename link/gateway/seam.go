@@ -56,12 +56,11 @@ type Sessions interface {
 
 // Commands is where commands come from.
 type Commands interface {
-	// PendingCommands are the agent's commands that are not done and come after
-	// the cursor, at most limit, in the order of Seq; and that is the order in
-	// which they were committed, so that a cursor passes none by.
-	PendingCommands(ctx context.Context, agentID string, afterSeq int64, limit int) ([]metal.CommandRecord, error)
-	// MarkSent notes that the commands were handed to a stream.
-	MarkSent(ctx context.Context, ids []string) error
+	// DeliverCommands are the agent's commands that are not done and come after
+	// the cursor, at most limit, in the order of Seq. It numbers commands that
+	// have no Seq yet, in the order in which they become visible, so that a
+	// cursor passes none by.
+	DeliverCommands(ctx context.Context, agentID string, afterSeq int64, limit int) ([]metal.CommandRecord, error)
 	// Subscribe gives a channel that is readable after a command for the agent
 	// was committed, until stop is called. It may miss some: there is a poll.
 	Subscribe(agentID string) (wake <-chan struct{}, stop func())

@@ -205,30 +205,20 @@ func (g *Gateway) stream(ctx context.Context, s *session) error {
 	}
 }
 
-// sendPending sends what is queued behind the session's cursor.
+// sendPending sends what comes after the session's cursor.
 func (g *Gateway) sendPending(ctx context.Context, s *session) error {
 	for {
-		pending, err := g.Commands.PendingCommands(ctx, s.from.Agent.ID, s.after, pendingBatch)
+		pending, err := g.Commands.DeliverCommands(ctx, s.from.Agent.ID, s.after, pendingBatch)
 		if err != nil {
 			return fmt.Errorf("read commands: %w", err)
 		}
-		var sent []string
 		for _, command := range pending {
 			failpoint.Hit("gateway-before-send")
 			if err := s.write(link.Line{Seq: command.Seq, Envelope: command.Envelope}); err != nil {
 				return err
 			}
 			s.after = command.Seq
-			if command.Status == metal.CommandQueued {
-				sent = append(sent, command.ID)
-			}
-		}
-		if len(sent) > 0 {
 			failpoint.Hit("gateway-after-send")
-			if err := g.Commands.MarkSent(ctx, sent); err != nil {
-				return fmt.Errorf("note that commands were sent: %w", err)
-			}
-			failpoint.Hit("gateway-sent-noted")
 		}
 		if len(pending) < pendingBatch {
 			return nil
