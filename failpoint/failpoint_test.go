@@ -49,3 +49,31 @@ func TestHitKillsAtTheNamedPassage(t *testing.T) {
 		}
 	}
 }
+
+func TestAPointThatFreezesStopsUntilItIsWoken(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FAILPOINT_CHILD=1", Env+"=freeze@second:2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("it is not stopped: %v, %v", status, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("woken, it ended with %v", err)
+	}
+}
+
+func TestATraceNamesEachPointOnce(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FAILPOINT_CHILD=1", Env+"=trace")
+	out, _ := cmd.CombinedOutput() // it ends with its own code
+	if got := string(out); got != "failpoint passed: first\nfailpoint passed: second\n" {
+		t.Errorf("it printed %q", got)
+	}
+}

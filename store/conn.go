@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"sync"
+
+	"ferrule/failpoint"
 )
 
 // conn is where statements run: a pool, or one transaction.
@@ -143,6 +146,7 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (int64, error)
 	if err != nil {
 		return 0, c.seen(err)
 	}
+	c.written(text)
 	return res.RowsAffected()
 }
 
@@ -168,7 +172,25 @@ func (c conn) query(ctx context.Context, text string, args ...any) (*sql.Rows, e
 	default:
 		rows, err = c.db.QueryContext(ctx, c.text(text), vals...)
 	}
+	if err == nil {
+		c.written(text)
+	}
 	return rows, c.seen(err)
+}
+
+// written is a failpoint after each statement of a transaction that writes,
+// named for what it does to which table: store-insert-inbox.
+func (c conn) written(text string) {
+	if c.tx == nil || !failpoint.Armed() {
+		return
+	}
+	words := strings.Fields(text)
+	switch verb := strings.ToLower(words[0]); verb {
+	case "update":
+		failpoint.Hit("store-update-" + words[1])
+	case "insert", "delete":
+		failpoint.Hit("store-" + verb + "-" + words[2])
+	}
 }
 
 // unprepared runs a text that will not come again: arguments and all.

@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"ferrule/failpoint"
 	"ferrule/metal"
 )
 
@@ -54,12 +55,13 @@ func (tx *Tx) RenewWatches(ctx context.Context, agentID string) error {
 }
 
 // The settings that recovery rests on: work of a killed process goes on within
-// about twenty seconds, and no job is ever given up.
+// fifteen seconds, and no job is ever given up.
 const (
 	jobTimeout    = 10 * time.Second
-	rescueAfter   = 12 * time.Second
+	rescueAfter   = 11 * time.Second
 	retryAfter    = time.Second
-	rescueEvery   = 2 * time.Second // by each process; River's own comes twice a minute, and only where it leads
+	rescueEvery   = time.Second     // by each process; River's own comes twice a minute, and only where it leads
+	overdueAfter  = 7 * time.Second // River's leader makes due jobs available every 5 s; one that is frozen does not
 	keepCompleted = 5 * time.Minute
 	attempts      = math.MaxInt16 // what the queue's column holds
 	fetchCooldown = 5 * time.Millisecond
@@ -103,6 +105,7 @@ func (tx *Tx) insertJob(ctx context.Context, args river.JobArgs, at time.Time) e
 	if _, err := tx.store.jobs.InsertTx(ctx, tx.tx, args, &river.InsertOpts{ScheduledAt: at}); err != nil {
 		return fmt.Errorf("enqueue %s: %w", args.Kind(), err)
 	}
+	failpoint.Hit("store-job-inserted")
 	tx.wake(TopicJobs)
 	return nil
 }

@@ -71,12 +71,20 @@ func (o *oneOfMany) rescue(ctx context.Context) {
 	}
 }
 
-// freeStuckJobs lets go of jobs that have run for longer than any may.
+// freeStuckJobs makes jobs available that have run for longer than any may, and
+// those that are due and were not made available: the process that leads the
+// queue may be frozen.
 func (s *Store) freeStuckJobs(ctx context.Context) (int64, error) {
-	done, err := s.db.pools.jobs.Exec(ctx,
+	stuck, err := s.db.pools.jobs.Exec(ctx,
 		"UPDATE river_job SET state = 'available' WHERE state = 'running' AND attempted_at < now() - $1::interval", rescueAfter)
 	if err != nil {
 		return 0, fmt.Errorf("free stuck jobs: %w", err)
 	}
-	return done.RowsAffected(), nil
+	_, err = s.db.pools.jobs.Exec(ctx,
+		"UPDATE river_job SET state = 'available' WHERE state IN ('scheduled', 'retryable') AND queue = $1 AND priority = $2 "+
+			"AND scheduled_at < now() - $3::interval", river.QueueDefault, river.PriorityDefault, overdueAfter)
+	if err != nil {
+		return 0, fmt.Errorf("free overdue jobs: %w", err)
+	}
+	return stuck.RowsAffected(), nil
 }

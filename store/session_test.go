@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
@@ -106,6 +107,51 @@ func TestConnectionsAreShared(t *testing.T) {
 		if got != c.want || (c.want == 0) != (metal.ReasonOf(err) == metal.Invalid) {
 			t.Errorf("%d and %s: %d, %v", c.option, c.dsn, got, err)
 		}
+	}
+}
+
+// Where the process that leads the job queue is frozen, another one sees that
+// timers are due.
+func TestOverdueJobsAreMadeAvailable(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		return // needs PostgreSQL
+	}
+	s, err := Open(t.Context(), Config{DSN: env.Postgres(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	states := func() (text string) {
+		err := s.db.pools.read.QueryRow(t.Context(), "SELECT string_agg(state::text, ' ' ORDER BY scheduled_at) FROM river_job").Scan(&text)
+		if err != nil {
+			t.Error(err)
+		}
+		return text
+	}
+	err = s.Write(t.Context(), func(ctx context.Context, tx *Tx) error {
+		for _, at := range []time.Duration{time.Hour, 2 * time.Hour} {
+			if err := tx.SetTimer(ctx, "node", metal.TimerPayload{Deadline: time.Now().Add(at)}); err != nil {
+				return err
+			}
+		}
+		_, err := tx.c.exec(ctx, "UPDATE river_job SET scheduled_at = now() - interval '8 seconds' WHERE id = (SELECT min(id) FROM river_job)")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := states(); got != "scheduled scheduled" {
+		t.Fatal(got)
+	}
+	if _, err := s.freeStuckJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(); got != "available scheduled" {
+		t.Error(got)
 	}
 }
 

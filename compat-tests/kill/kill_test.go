@@ -64,6 +64,12 @@ func startFleet(t *testing.T, p *plane.Plane, s *servers, group string) *fleet {
 		})
 	}
 	f.lives = append(f.lives, &life{plane: p, lab: s, name: "fake", enough: f.enough})
+	f.begin(ctx)
+	return f
+}
+
+// begin starts the lives, and has them end with the test.
+func (f *fleet) begin(ctx context.Context) {
 	for _, l := range f.lives {
 		f.work.Go(func() {
 			if err := l.run(ctx); err != nil {
@@ -71,15 +77,23 @@ func startFleet(t *testing.T, p *plane.Plane, s *servers, group string) *fleet {
 			}
 		})
 	}
-	t.Cleanup(func() {
-		failed := t.Failed()
-		cancel()
+	f.t.Cleanup(func() {
+		failed := f.t.Failed()
+		f.cancel()
 		f.work.Wait()
 		if failed {
 			f.tell()
 		}
 	})
-	return f
+}
+
+// stages are how many stages of its lives each node has been through.
+func (f *fleet) stages() []int64 {
+	var all []int64
+	for _, l := range f.lives {
+		all = append(all, l.stages.Load())
+	}
+	return all
 }
 
 func (f *fleet) failed(err error) {

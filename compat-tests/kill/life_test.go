@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"ferrule/compat-tests/plane"
@@ -22,7 +23,8 @@ type life struct {
 	group  string
 	enough <-chan struct{} // closed when the life under way is to be the last
 
-	lives int
+	lives  int
+	stages atomic.Int64 // over all lives
 }
 
 // pause is how long the client waits before it looks or tries again.
@@ -64,6 +66,7 @@ func (l *life) once(ctx context.Context) error {
 		if err := l.reach(ctx, s); err != nil {
 			return err
 		}
+		l.stages.Add(1)
 	}
 	if err := l.chooseImage(ctx); err != nil {
 		return err
@@ -72,6 +75,7 @@ func (l *life) once(ctx context.Context) error {
 		if err := l.reach(ctx, s); err != nil {
 			return err
 		}
+		l.stages.Add(1)
 		if s.verb == "active" {
 			if err := l.useInstance(ctx); err != nil {
 				return err

@@ -83,6 +83,12 @@ func (p *Process) Kill() {
 	<-p.ended
 }
 
+// Continue wakes a process that has stopped itself (SIGSTOP).
+func (p *Process) Continue() {
+	p.t.Helper()
+	p.signal(syscall.SIGCONT)
+}
+
 // Stop asks the process to stop, and waits until it is gone.
 func (p *Process) Stop() {
 	p.t.Helper()
