@@ -84,7 +84,7 @@ func (c *Conductor) watchAfter(ctx context.Context, tx *store.Tx, before, after 
 }
 
 func (c *Conductor) watch(ctx context.Context, tx *store.Tx, n *metal.Node, agent string) error {
-	req, err := hardware.RequestFor(n, metal.PowerGet)
+	req, err := c.Catalogue.Machine(n).Request(metal.PowerGet)
 	if err != nil {
 		return nil //nolint:nilerr // a node without a usable BMC is not watched
 	}

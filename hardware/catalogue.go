@@ -8,92 +8,6 @@ import (
 	"ferrule/metal"
 )
 
-// Host says who carries out the operations of a hardware type.
-type Host string
-
-// The hosts.
-const (
-	HostedHere    Host = "conductor" // the conductor process itself: nothing to dial
-	HostedAtAgent Host = "agent"     // a site agent
-)
-
-// Type is a row of the catalogue: which implementations of each
-// interface a driver takes, in order of preference for the default
-// (Ironic: drivers/generic, drivers/redfish, drivers/fake_hardware).
-type Type struct {
-	Name      string
-	Host      Host
-	Driver    string // folder under drivers/ that carries out BMC operations
-	Supported map[metal.InterfaceType][]string
-	// TakesAny: an implementation outside Supported is accepted when it is
-	// named and enabled; Supported then only decides the default.
-	TakesAny bool
-}
-
-// Types is the catalogue of what is built in.
-func Types() []Type { return hardwareTypes }
-
-var hardwareTypes = []Type{
-	{
-		Name: "fake-hardware", Host: HostedHere, Driver: "fake", TakesAny: true,
-		Supported: supported(map[metal.InterfaceType][]string{
-			metal.BIOSInterface:       {"fake", "no-bios"},
-			metal.BootInterface:       {"fake"},
-			metal.ConsoleInterface:    {"fake", "no-console"},
-			metal.DeployInterface:     {"fake", "autodetect", "direct"},
-			metal.FirmwareInterface:   {"fake", "no-firmware"},
-			metal.InspectInterface:    {"fake", "agent", "no-inspect"},
-			metal.ManagementInterface: {"fake"},
-			metal.PowerInterface:      {"fake"},
-			metal.RAIDInterface:       {"fake", "no-raid", "agent"},
-			metal.RescueInterface:     {"fake", "no-rescue", "agent"},
-			metal.StorageInterface:    {"fake", "noop"},
-			metal.VendorInterface:     {"fake", "no-vendor"},
-		}),
-	},
-	{
-		Name: "manual-management", Host: HostedHere, Driver: "manual",
-		Supported: supported(map[metal.InterfaceType][]string{
-			metal.BootInterface:       {"fake"}, // Ironic's are all network boot, which is not built in
-			metal.DeployInterface:     {"autodetect", "direct", "noop"},
-			metal.ManagementInterface: {"noop", "fake"},
-			metal.PowerInterface:      {"fake"},
-		}),
-	},
-	{
-		Name: "redfish", Host: HostedAtAgent, Driver: "redfish",
-		Supported: supported(map[metal.InterfaceType][]string{
-			metal.BootInterface:       {"redfish-virtual-media"},
-			metal.FirmwareInterface:   {"no-firmware", "redfish"},
-			metal.InspectInterface:    {"redfish", "agent", "no-inspect"},
-			metal.ManagementInterface: {"redfish", "noop"},
-			metal.PowerInterface:      {"redfish"},
-			metal.VendorInterface:     {"redfish", "no-vendor"},
-		}),
-	},
-}
-
-// supported fills in what every hardware type inherits.
-func supported(own map[metal.InterfaceType][]string) map[metal.InterfaceType][]string {
-	all := map[metal.InterfaceType][]string{
-		metal.BIOSInterface:     {"no-bios"},
-		metal.BootInterface:     {},
-		metal.ConsoleInterface:  {"no-console"},
-		metal.DeployInterface:   {"autodetect", "direct"},
-		metal.FirmwareInterface: {"no-firmware"},
-		metal.InspectInterface:  {"agent", "no-inspect"},
-		metal.NetworkInterface:  {"noop"},
-		metal.RAIDInterface:     {"no-raid", "agent"},
-		metal.RescueInterface:   {"no-rescue", "agent"},
-		metal.StorageInterface:  {"noop"},
-		metal.VendorInterface:   {"no-vendor"},
-	}
-	for t, names := range own {
-		all[t] = names
-	}
-	return all
-}
-
 // Enabled is what the configuration switches on. A nil list means everything
 // that is built in.
 type Enabled struct {
@@ -105,6 +19,7 @@ type Enabled struct {
 // Catalogue is the built-in catalogue as one configuration switches it on.
 type Catalogue struct {
 	types      []Type
+	rows       map[rowKey]*Interface            // all that are built in
 	interfaces map[metal.InterfaceType][]string // nil: all
 	defaults   map[metal.InterfaceType]string
 	settings   ValidationSettings
@@ -124,19 +39,10 @@ type ValidationSettings struct {
 // NewCatalogue applies a configuration. A name that is not built in does not
 // stop the start: it is left out and listed by Skipped.
 func NewCatalogue(on Enabled, settings ValidationSettings) (*Catalogue, error) {
-	c := &Catalogue{defaults: on.Defaults, settings: settings, interfaces: map[metal.InterfaceType][]string{}}
-	built := map[metal.InterfaceType]map[string]bool{}
+	c := &Catalogue{rows: rowsOf(hardwareTypes), defaults: on.Defaults, settings: settings, interfaces: map[metal.InterfaceType][]string{}}
 	for _, h := range hardwareTypes {
 		if on.HardwareTypes == nil || slices.Contains(on.HardwareTypes, h.Name) {
 			c.types = append(c.types, h)
-		}
-		for t, names := range h.Supported {
-			for _, n := range names {
-				if built[t] == nil {
-					built[t] = map[string]bool{}
-				}
-				built[t][n] = true
-			}
 		}
 	}
 	for _, name := range on.HardwareTypes {
@@ -150,7 +56,7 @@ func NewCatalogue(on Enabled, settings ValidationSettings) (*Catalogue, error) {
 		}
 		c.interfaces[t] = []string{}
 		for _, n := range names {
-			if built[t][n] {
+			if c.rows[rowKey{t, n}] != nil {
 				c.interfaces[t] = append(c.interfaces[t], n)
 			} else {
 				c.skipped = append(c.skipped, fmt.Sprintf("%s interface %s", t, n))
@@ -196,12 +102,7 @@ func (c *Catalogue) enabled(t metal.InterfaceType, name string) bool {
 	if limited && list != nil {
 		return slices.Contains(list, name)
 	}
-	for _, h := range hardwareTypes {
-		if slices.Contains(h.Supported[t], name) {
-			return true
-		}
-	}
-	return false
+	return c.rows[rowKey{t, name}] != nil
 }
 
 // EnabledInterfaces are the implementations of t that hw supports and the
@@ -212,9 +113,9 @@ func (c *Catalogue) EnabledInterfaces(hw string, t metal.InterfaceType) []string
 		return nil
 	}
 	var names []string
-	for _, n := range h.Supported[t] {
-		if c.enabled(t, n) {
-			names = append(names, n)
+	for _, row := range h.Supported[t] {
+		if c.enabled(t, row.Name) {
+			names = append(names, row.Name)
 		}
 	}
 	return names
@@ -251,7 +152,7 @@ func (c *Catalogue) CheckInterface(hw string, t metal.InterfaceType, name string
 			t, name, strings.Join(c.allEnabled(t), "', '"))
 	}
 	h, _ := c.HardwareType(hw)
-	if !h.TakesAny && !slices.Contains(h.Supported[t], name) {
+	if !h.TakesAny && !h.takes(t, name) {
 		return metal.Errorf(metal.Invalid, "%s interface implementation '%s' is not supported by hardware type %s; it takes %v.",
 			t, name, hw, c.EnabledInterfaces(hw, t))
 	}
@@ -264,9 +165,9 @@ func (c *Catalogue) allEnabled(t metal.InterfaceType) []string {
 	}
 	var names []string
 	for _, h := range hardwareTypes {
-		for _, n := range h.Supported[t] {
-			if !slices.Contains(names, n) {
-				names = append(names, n)
+		for _, row := range h.Supported[t] {
+			if !slices.Contains(names, row.Name) {
+				names = append(names, row.Name)
 			}
 		}
 	}
@@ -296,12 +197,30 @@ func (c *Catalogue) ResolveInterfaces(n *metal.Node) error {
 	return nil
 }
 
-// HostOf is who carries out the node's operations.
-func HostOf(hw string) Host {
-	for _, h := range hardwareTypes {
-		if h.Name == hw {
-			return h.Host
+// DriverProperties is the text map of GET /v1/drivers/{name}/properties.
+func (c *Catalogue) DriverProperties(hw string) map[string]string {
+	props := map[string]string{}
+	for _, t := range metal.InterfaceTypes() {
+		row, err := c.DefaultRow(hw, t)
+		if err != nil {
+			continue
+		}
+		for _, p := range row.Properties {
+			help := p.Help
+			if p.Required {
+				help += " Required."
+			}
+			props[p.Key] = help
 		}
 	}
-	return HostedAtAgent
+	return props
+}
+
+// DefaultRow is the row of DefaultInterface.
+func (c *Catalogue) DefaultRow(hw string, t metal.InterfaceType) (*Interface, error) {
+	name, err := c.DefaultInterface(hw, t)
+	if err != nil {
+		return nil, err
+	}
+	return c.rows[rowKey{t, name}], nil
 }

@@ -16,6 +16,15 @@ func catalogue(t *testing.T, on hardware.Enabled) *hardware.Catalogue {
 	return c
 }
 
+// requestFor is what a node's power is asked with.
+func requestFor(t *testing.T, n *metal.Node) (metal.Request, error) {
+	t.Helper()
+	if n.PowerInterface == "" {
+		n.PowerInterface = "redfish"
+	}
+	return catalogue(t, hardware.Enabled{}).Machine(n).Request(metal.PowerGet)
+}
+
 func TestEveryHardwareTypeResolvesAllInterfaces(t *testing.T) {
 	c := catalogue(t, hardware.Enabled{})
 	for _, h := range hardware.Types() {
@@ -64,14 +73,14 @@ func TestRedfishRequestTakesNothingSecretButByRef(t *testing.T) {
 		"redfish_address": "https://192.0.2.1", "redfish_username": "admin",
 		"redfish_password": metal.DriverInfoSecrets("n").Below("redfish_password").Ref(),
 	})}
-	r, err := hardware.RequestFor(n, metal.PowerGet)
+	r, err := requestFor(t, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.CredentialsRef == "" || r.Address != "https://192.0.2.1" || metal.JSON(r.DriverOptionsJSON).Text("username") != "admin" {
 		t.Errorf("request: %+v", r)
 	}
-	if n.DriverInfo = metal.EmptyObject; metal.ReasonOf(func() error { _, err := hardware.RequestFor(n, metal.PowerGet); return err }()) != metal.Invalid {
+	if n.DriverInfo = metal.EmptyObject; metal.ReasonOf(func() error { _, err := requestFor(t, n); return err }()) != metal.Invalid {
 		t.Error("a node without redfish_address has a request")
 	}
 }
@@ -79,7 +88,7 @@ func TestRedfishRequestTakesNothingSecretButByRef(t *testing.T) {
 func TestRedfishRequestSaysWhichTLS(t *testing.T) {
 	info := map[string]any{"redfish_address": "https://192.0.2.1", "redfish_tls_minimum_version": 1.3, "redfish_tls_ciphers": "AES128-SHA"}
 	n := &metal.Node{Driver: "redfish", UUID: "n", DriverInfo: metal.ToJSON(info)}
-	r, err := hardware.RequestFor(n, metal.PowerGet)
+	r, err := requestFor(t, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +98,7 @@ func TestRedfishRequestSaysWhichTLS(t *testing.T) {
 	}
 	info["redfish_tls_minimum_version"] = "1.0"
 	n.DriverInfo = metal.ToJSON(info)
-	if _, err := hardware.RequestFor(n, metal.PowerGet); metal.ReasonOf(err) != metal.Invalid {
+	if _, err := requestFor(t, n); metal.ReasonOf(err) != metal.Invalid {
 		t.Errorf("TLS 1.0: %v", err)
 	}
 }

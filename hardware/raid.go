@@ -11,12 +11,33 @@ import (
 
 var raidLevels = []string{"JBOD", "0", "1", "2", "5", "6", "1+0", "5+0", "6+0"}
 
-// CheckRAIDConfig checks a target RAID configuration as every RAID interface
-// takes it (Ironic: drivers/raid_config_schema.json).
-func CheckRAIDConfig(n *metal.Node, config map[string]any) error {
-	if n.RAIDInterface == "no-raid" {
-		return Unsupported(n, "raid")
+// usualRAID is RAID as most interfaces have it (Ironic: drivers/raid_config_schema.json).
+var usualRAID = RAID{
+	LogicalDisks: map[string]string{
+		"raid_level":               "RAID level of the logical disk: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.",
+		"size_gb":                  "Size in GiB, or MAX for all that is free. Required.",
+		"volume_name":              "Name of the volume; made up where it is missing.",
+		"is_root_volume":           "true where the operating system is to be on this disk; at most one has it.",
+		"share_physical_disks":     "true where other logical disks may use the same physical disks.",
+		"disk_type":                "Sort of physical disk: hdd or ssd.",
+		"interface_type":           "Interface of the physical disks: sata, scsi or sas.",
+		"number_of_physical_disks": "How many physical disks to use.",
+		"controller":               "Controller to use.",
+		"physical_disks":           "Physical disks to use, as the driver names them.",
+	},
+	Check: checkRAIDConfig,
+}
+
+// CheckRAIDConfig checks a target RAID configuration as the node's RAID
+// interface takes it.
+func (m Machine) CheckRAIDConfig(config map[string]any) error {
+	if check := m.Row(metal.RAIDInterface).RAID.Check; check != nil {
+		return check(config)
 	}
+	return Unsupported(m.Node, "raid")
+}
+
+func checkRAIDConfig(config map[string]any) error {
 	for key := range config {
 		if key != "logical_disks" {
 			return raidError("%q is not known; logical_disks is", key)

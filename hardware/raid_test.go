@@ -21,12 +21,12 @@ func TestCheckRAIDConfig(t *testing.T) {
 		`{"logical_disks":[{"size_gb":99999999999999999999999,"raid_level":"1","number_of_physical_disks":true}]}`:                      false,
 		`{"logical_disks":[{"size_gb":1,"raid_level":"1","is_root_volume":true},{"size_gb":1,"raid_level":"1","is_root_volume":true}]}`: false,
 	} {
-		if err := hardware.CheckRAIDConfig(n, metal.JSON(config).Object()); (err == nil) != valid {
+		if err := catalogue(t, hardware.Enabled{}).Machine(n).CheckRAIDConfig(metal.JSON(config).Object()); (err == nil) != valid {
 			t.Errorf("%s: %v", config, err)
 		}
 	}
 	n.RAIDInterface = "no-raid"
-	if hardware.CheckRAIDConfig(n, map[string]any{}) == nil {
+	if catalogue(t, hardware.Enabled{}).Machine(n).CheckRAIDConfig(map[string]any{}) == nil {
 		t.Error("no-raid takes a configuration")
 	}
 }

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,52 +18,30 @@ type VendorMethod struct {
 	Description   string // what it does
 	Needs         string // an argument that has to be given
 	Any           bool   // takes arguments of any name
-}
-
-var vendorMethods = map[string]map[string]VendorMethod{
-	"fake": {
-		"second_method": {
-			HTTPMethods: []string{"POST"}, Async: true, ExclusiveLock: true, Needs: "bar",
-			Description: "Test if the value of bar is kazoo",
-		},
-		"third_method_sync": {
-			HTTPMethods: []string{"POST"}, ExclusiveLock: true, Needs: "bar",
-			Description: "Test if the value of bar is meow",
-		},
-		"fourth_method_shared_lock": {
-			HTTPMethods: []string{"POST"}, Async: true, Needs: "bar",
-			Description: "Test if the value of bar is woof",
-		},
-		"log_passthrough": {
-			HTTPMethods: []string{"POST"}, Async: true, ExclusiveLock: true, Any: true,
-			Description: "Test pass-through to wait.",
-		},
-	},
-	"redfish": {
-		"eject_vmedia": {
-			HTTPMethods: []string{"POST"}, Async: true, ExclusiveLock: true, Any: true,
-			Description: "Eject virtual media: the device that boot_device names (cdrom, floppy or disk), or all.",
-		},
-	},
+	// Operation is the operation of the driver that the method stands for, with
+	// its arguments; nil: the driver is given the call itself.
+	Operation func(arguments map[string]any) (metal.Operation, any)
 }
 
 // VendorMethods are the methods of the node's vendor interface.
-func VendorMethods(n *metal.Node) map[string]VendorMethod { return vendorMethods[n.VendorInterface] }
+func (m Machine) VendorMethods() map[string]VendorMethod {
+	return m.Row(metal.VendorInterface).Vendor.Methods
+}
 
-// VendorMethodFor finds the method that a call names, and checks the call.
-func VendorMethodFor(n *metal.Node, call metal.VendorCallArgs) (VendorMethod, error) {
-	m, ok := VendorMethods(n)[call.Method]
+// VendorMethod finds the method that a call names, and checks the call.
+func (m Machine) VendorMethod(call metal.VendorCallArgs) (VendorMethod, error) {
+	method, ok := m.VendorMethods()[call.Method]
 	switch {
 	case !ok:
-		return m, metal.Errorf(metal.Invalid, "No handler for method %s: the vendor interface %s of node %s has %v.",
-			call.Method, n.VendorInterface, n.Label(), sortedNames(VendorMethods(n)))
-	case !slices.Contains(m.HTTPMethods, call.HTTPMethod):
-		return m, metal.Errorf(metal.Invalid, "The method %s does not support HTTP %s; it takes %s.",
-			call.Method, call.HTTPMethod, strings.Join(m.HTTPMethods, ", "))
-	case m.Needs != "" && !filled(call.Arguments[m.Needs]):
-		return m, metal.Errorf(metal.Invalid, "Parameter '%s' not passed to method '%s'.", m.Needs, call.Method)
+		return method, metal.Errorf(metal.Invalid, "No handler for method %s: the vendor interface %s of node %s has %v.",
+			call.Method, m.Node.VendorInterface, m.Node.Label(), slices.Sorted(maps.Keys(m.VendorMethods())))
+	case !slices.Contains(method.HTTPMethods, call.HTTPMethod):
+		return method, metal.Errorf(metal.Invalid, "The method %s does not support HTTP %s; it takes %s.",
+			call.Method, call.HTTPMethod, strings.Join(method.HTTPMethods, ", "))
+	case method.Needs != "" && !filled(call.Arguments[method.Needs]):
+		return method, metal.Errorf(metal.Invalid, "Parameter '%s' not passed to method '%s'.", method.Needs, call.Method)
 	}
-	return m, nil
+	return method, nil
 }
 
 func filled(v any) bool {
@@ -75,13 +54,4 @@ func filled(v any) bool {
 		return t != ""
 	}
 	return true
-}
-
-func sortedNames(methods map[string]VendorMethod) []string {
-	names := make([]string, 0, len(methods))
-	for name := range methods {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -45,9 +45,13 @@ func (n *Node) ManualClean() bool {
 	return n.TargetProvisionState == Manageable && n.ProvisionState.Is(Cleaning, CleanWait, CleanHold, CleanFailed)
 }
 
-// Held reports whether the node's work holds its lock in state s: transient
-// states that do not wait for somebody else.
-func (s State) Held() bool {
+// Waits reports whether work in state s waits for somebody else: the ramdisk, or
+// a user who says unhold.
+func (s State) Waits() bool {
 	info, _ := s.Info()
-	return info.Class == Transient && !info.Waiting
+	return info.Waiting || info.Class == Hold
 }
+
+// Reserves reports whether an open operation holds the node's lock (reservation)
+// in state s: not while it waits for somebody else.
+func (a Axis) Reserves(s State) bool { return a != AxisProvision || !s.Waits() }

@@ -70,6 +70,15 @@ func (o Operation) Concern() Concern {
 	return Concern(c)
 }
 
+// OfAgent reports whether the operation is the agent's own and reaches no BMC.
+func (o Operation) OfAgent() bool {
+	switch o {
+	case MediaPublish, MediaRetract, BootEntriesSet, BootCleanUp, RamdiskCall, SiteHTTPProxy:
+		return true
+	}
+	return false
+}
+
 // Kind groups operations under one right: a signature or an approval covers a
 // kind, and an operation outside its command's kind never runs.
 type Kind string

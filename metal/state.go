@@ -51,15 +51,29 @@ const (
 
 // StateInfo is one row of the table of states.
 type StateInfo struct {
-	State           State
-	Class           Class
-	DefaultTarget   State // target_provision_state on entering; NoState for stable ones
-	UpdateAllowed   bool  // node PATCH passes although a target is set
-	LookupAllowed   bool  // the ramdisk may look up (with restrict_lookup)
-	Waiting         bool  // waits for the ramdisk: no lock is held, a timeout runs
-	Unstable        bool  // boot_mode and secure_boot requests are refused
-	HeartbeatActsOn bool  // a heartbeat moves the node on; elsewhere it is recorded or ignored
+	State         State
+	Class         Class
+	DefaultTarget State     // target_provision_state on entering; NoState for stable ones
+	UpdateAllowed bool      // node PATCH passes although a target is set
+	LookupAllowed bool      // the ramdisk may look up (with restrict_lookup)
+	Waiting       bool      // waits for the ramdisk: no lock is held, a timeout runs
+	Unstable      bool      // boot_mode and secure_boot requests are refused
+	Heartbeat     Heartbeat // what a heartbeat of the ramdisk comes to
+	History       string    // event_type of what happens in it; "" is provisioning
 }
+
+// Heartbeat is what a heartbeat of a node's ramdisk comes to in a state.
+type Heartbeat string
+
+// What heartbeats come to.
+const (
+	HeartbeatIgnored   Heartbeat = ""
+	HeartbeatRecorded  Heartbeat = "recorded"
+	HeartbeatFastTrack Heartbeat = "fast track" // recorded, where ramdisks stay up between operations
+	// HeartbeatWakes: work waits for the ramdisk, or sends it something and may hear
+	// of its end by a heartbeat.
+	HeartbeatWakes Heartbeat = "wakes"
+)
 
 // States is the whole table of states.
 func States() []StateInfo { return states }
@@ -67,34 +81,34 @@ func States() []StateInfo { return states }
 var states = []StateInfo{
 	{State: Active, Class: Stable},
 	{State: AdoptFailed, Class: Failure, DefaultTarget: Active, UpdateAllowed: true},
-	{State: Adopting, Class: Transient, DefaultTarget: Active, Unstable: true},
-	{State: Available, Class: Stable},
+	{State: Adopting, Class: Transient, DefaultTarget: Active, Unstable: true, History: "adoption"},
+	{State: Available, Class: Stable, Heartbeat: HeartbeatFastTrack},
 	{State: CleanFailed, Class: Failure, DefaultTarget: Available, UpdateAllowed: true},
-	{State: CleanHold, Class: Hold, DefaultTarget: Available},
-	{State: CleanWait, Class: Transient, DefaultTarget: Available, LookupAllowed: true, Waiting: true, Unstable: true, HeartbeatActsOn: true},
-	{State: Cleaning, Class: Transient, DefaultTarget: Available, LookupAllowed: true, Unstable: true},
-	{State: Deleting, Class: Transient, DefaultTarget: Available, Unstable: true},
+	{State: CleanHold, Class: Hold, DefaultTarget: Available, Heartbeat: HeartbeatRecorded, History: "cleaning"},
+	{State: CleanWait, Class: Transient, DefaultTarget: Available, LookupAllowed: true, Waiting: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "cleaning"},
+	{State: Cleaning, Class: Transient, DefaultTarget: Available, LookupAllowed: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "cleaning"},
+	{State: Deleting, Class: Transient, DefaultTarget: Available, Unstable: true, History: "unprovision"},
 	{State: DeployFailed, Class: Failure, DefaultTarget: Active, UpdateAllowed: true},
-	{State: DeployHold, Class: Hold, DefaultTarget: Active},
-	{State: Deploying, Class: Transient, DefaultTarget: Active, LookupAllowed: true, Unstable: true},
-	{State: Enroll, Class: Stable},
+	{State: DeployHold, Class: Hold, DefaultTarget: Active, Heartbeat: HeartbeatRecorded, History: "deploying"},
+	{State: Deploying, Class: Transient, DefaultTarget: Active, LookupAllowed: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "deploying"},
+	{State: Enroll, Class: Stable, Heartbeat: HeartbeatFastTrack},
 	{State: ErrorState, Class: Stable, UpdateAllowed: true},
 	{State: InspectFailed, Class: Failure, DefaultTarget: Manageable, UpdateAllowed: true},
-	{State: InspectWait, Class: Transient, DefaultTarget: Manageable, UpdateAllowed: true, LookupAllowed: true, Waiting: true, Unstable: true},
-	{State: Inspecting, Class: Transient, DefaultTarget: Manageable, UpdateAllowed: true, LookupAllowed: true, Unstable: true},
-	{State: Manageable, Class: Stable},
+	{State: InspectWait, Class: Transient, DefaultTarget: Manageable, UpdateAllowed: true, LookupAllowed: true, Waiting: true, Unstable: true, History: "introspection"},
+	{State: Inspecting, Class: Transient, DefaultTarget: Manageable, UpdateAllowed: true, LookupAllowed: true, Unstable: true, History: "introspection"},
+	{State: Manageable, Class: Stable, Heartbeat: HeartbeatFastTrack},
 	{State: Rescue, Class: Stable},
 	{State: RescueFailed, Class: Failure, DefaultTarget: Rescue, UpdateAllowed: true},
-	{State: RescueWait, Class: Transient, DefaultTarget: Rescue, LookupAllowed: true, Waiting: true, Unstable: true, HeartbeatActsOn: true},
-	{State: Rescuing, Class: Transient, DefaultTarget: Rescue, LookupAllowed: true, Unstable: true},
+	{State: RescueWait, Class: Transient, DefaultTarget: Rescue, LookupAllowed: true, Waiting: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "rescue"},
+	{State: Rescuing, Class: Transient, DefaultTarget: Rescue, LookupAllowed: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "rescue"},
 	{State: ServiceFailed, Class: Failure, DefaultTarget: Active, UpdateAllowed: true},
-	{State: ServiceHold, Class: Hold, DefaultTarget: Active, UpdateAllowed: true},
-	{State: ServiceWait, Class: Transient, DefaultTarget: Active, LookupAllowed: true, Waiting: true, Unstable: true, HeartbeatActsOn: true},
-	{State: Servicing, Class: Transient, DefaultTarget: Active, Unstable: true},
+	{State: ServiceHold, Class: Hold, DefaultTarget: Active, UpdateAllowed: true, Heartbeat: HeartbeatRecorded, History: "servicing"},
+	{State: ServiceWait, Class: Transient, DefaultTarget: Active, LookupAllowed: true, Waiting: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "servicing"},
+	{State: Servicing, Class: Transient, DefaultTarget: Active, Unstable: true, Heartbeat: HeartbeatWakes, History: "servicing"},
 	{State: UnrescueFailed, Class: Failure, DefaultTarget: Active, UpdateAllowed: true},
-	{State: Unrescuing, Class: Transient, DefaultTarget: Active, Unstable: true},
-	{State: Verifying, Class: Transient, DefaultTarget: Manageable, UpdateAllowed: true, Unstable: true},
-	{State: DeployWait, Class: Transient, DefaultTarget: Active, LookupAllowed: true, Waiting: true, Unstable: true, HeartbeatActsOn: true},
+	{State: Unrescuing, Class: Transient, DefaultTarget: Active, Unstable: true, History: "rescue"},
+	{State: Verifying, Class: Transient, DefaultTarget: Manageable, UpdateAllowed: true, Unstable: true, History: "verify"},
+	{State: DeployWait, Class: Transient, DefaultTarget: Active, LookupAllowed: true, Waiting: true, Unstable: true, Heartbeat: HeartbeatWakes, History: "deploying"},
 }
 
 var stateIndex = func() map[State]StateInfo {

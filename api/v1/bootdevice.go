@@ -18,8 +18,8 @@ func (s *Service) getBootDevice(c *call) error {
 	if err != nil {
 		return err
 	}
-	if n.ManagementInterface == "noop" {
-		return c.JSON(http.StatusOK, map[string]any{"boot_device": "pxe", "persistent": true})
+	if fixed := s.management(n).Fixed; fixed != nil {
+		return c.JSON(http.StatusOK, map[string]any{"boot_device": fixed.Device, "persistent": fixed.Persistent})
 	}
 	if err := s.waitUntilFree(c.Request().Context(), n.UUID); err != nil {
 		return err
@@ -56,14 +56,14 @@ func (s *Service) setBootDevice(c *call) error {
 	if device != nil {
 		args.Device = *device
 	}
-	if !slices.Contains(hardware.BootDevices(n), args.Device) {
+	if !slices.Contains(s.management(n).BootDevices, args.Device) {
 		return badRequest("Invalid boot device %s specified.", args.Device)
 	}
 	ctx := c.Request().Context()
 	if err := s.waitUntilFree(ctx, n.UUID); err != nil {
 		return err
 	}
-	if n.ManagementInterface != "noop" {
+	if s.management(n).Fixed == nil {
 		if err := s.ask(ctx, n, metal.BootDeviceSet, args, nil); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Service) getSupportedBootDevices(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"supported_boot_devices": hardware.BootDevices(n)})
+	return c.JSON(http.StatusOK, map[string]any{"supported_boot_devices": s.management(n).BootDevices})
 }
 
 // managed is the node of the path, if its management interface can work.
@@ -89,7 +89,12 @@ func (s *Service) managed(c *call) (*metal.Node, error) {
 	if err := s.requireConductor(c.Request().Context(), &n, http.StatusNotFound); err != nil {
 		return nil, err
 	}
-	return &n, s.catalogue.ValidateInterface(&n, metal.ManagementInterface, nil)
+	return &n, s.machine(&n).Validate(metal.ManagementInterface)
+}
+
+// management is what the node's management interface has.
+func (s *Service) management(n *metal.Node) hardware.Management {
+	return s.machine(n).Row(metal.ManagementInterface).Management
 }
 
 // waitUntilFree waits a little for work on the node to end.
@@ -99,7 +104,7 @@ func (s *Service) waitUntilFree(ctx context.Context, uuid string) error {
 
 // ask has the node's agent carry out one operation and reads its result.
 func (s *Service) ask(ctx context.Context, n *metal.Node, op metal.Operation, args, result any) error {
-	req, err := hardware.RequestFor(n, op)
+	req, err := s.machine(n).Request(op)
 	if err != nil {
 		return err
 	}

@@ -103,21 +103,6 @@ func (s *Service) getDriverProperties(c *call) error {
 	return c.JSON(http.StatusOK, s.catalogue.DriverProperties(d.name))
 }
 
-// logicalDiskProperties are the keys of a logical disk in a RAID configuration,
-// which are the same for every RAID interface.
-var logicalDiskProperties = map[string]string{
-	"raid_level":               "RAID level of the logical disk: JBOD, 0, 1, 2, 5, 6, 1+0, 5+0 or 6+0. Required.",
-	"size_gb":                  "Size in GiB, or MAX for all that is free. Required.",
-	"volume_name":              "Name of the volume; made up where it is missing.",
-	"is_root_volume":           "true where the operating system is to be on this disk; at most one has it.",
-	"share_physical_disks":     "true where other logical disks may use the same physical disks.",
-	"disk_type":                "Sort of physical disk: hdd or ssd.",
-	"interface_type":           "Interface of the physical disks: sata, scsi or sas.",
-	"number_of_physical_disks": "How many physical disks to use.",
-	"controller":               "Controller to use.",
-	"physical_disks":           "Physical disks to use, as the driver names them.",
-}
-
 // getLogicalDiskProperties is for hardware types whose RAID interface does
 // something.
 func (s *Service) getLogicalDiskProperties(c *call) error {
@@ -125,11 +110,11 @@ func (s *Service) getLogicalDiskProperties(c *call) error {
 	if err != nil {
 		return err
 	}
-	name, err := s.catalogue.DefaultInterface(d.name, metal.RAIDInterface)
-	if err != nil || name == "no-raid" {
+	row, err := s.catalogue.DefaultRow(d.name, metal.RAIDInterface)
+	if err != nil || row.Absent {
 		return notFound("Driver %s does not support raid (disabled or not implemented).", d.name)
 	}
-	return c.JSON(http.StatusOK, logicalDiskProperties)
+	return c.JSON(http.StatusOK, row.RAID.LogicalDisks)
 }
 
 func (s *Service) driver(c *call) (driver, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -37,7 +36,7 @@ func (s *Service) servedNode(c *call, status int) (*metal.Node, error) {
 }
 
 func (s *Service) manageable(n *metal.Node) error {
-	return s.catalogue.ValidateInterface(n, metal.ManagementInterface, nil)
+	return s.machine(n).Validate(metal.ManagementInterface)
 }
 
 // checkSteady refuses to change how a node boots while it is being worked on.
@@ -125,7 +124,7 @@ func (s *Service) injectNMI(c *call) error {
 	if err := s.waitUntilFree(ctx, n.UUID); err != nil {
 		return err
 	}
-	if err := hardware.CheckManagement(n, metal.NMIInject); err != nil {
+	if err := s.machine(n).Manages(metal.NMIInject); err != nil {
 		return err
 	}
 	if err := s.ask(ctx, n, metal.NMIInject, nil, nil); err != nil {
@@ -143,7 +142,7 @@ func (s *Service) getConsole(c *call) error {
 	if !n.ConsoleEnabled {
 		return c.JSON(http.StatusOK, map[string]any{"console_enabled": false, "console_info": nil})
 	}
-	if err := s.catalogue.ValidateInterface(n, metal.ConsoleInterface, nil); err != nil {
+	if err := s.machine(n).Validate(metal.ConsoleInterface); err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, map[string]any{"console_enabled": true, "console_info": map[string]any{}})
@@ -165,7 +164,7 @@ func (s *Service) setConsole(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.catalogue.ValidateInterface(n, metal.ConsoleInterface, nil); err != nil {
+	if err := s.machine(n).Validate(metal.ConsoleInterface); err != nil {
 		return err
 	}
 	on := enabled != nil && *enabled
@@ -195,8 +194,9 @@ func (s *Service) setRAID(c *call) error {
 	}
 	err = s.changeNode(c.Request().Context(), n.UUID, func(ctx context.Context, tx *store.Tx, n *metal.Node) error {
 		if len(target) > 0 {
-			if err := hardware.CheckRAIDConfig(n, target); err != nil {
-				if n.RAIDInterface == "no-raid" {
+			m := s.machine(n)
+			if err := m.CheckRAIDConfig(target); err != nil {
+				if m.Row(metal.RAIDInterface).Absent {
 					return notFound("%s", asFault(err).Text)
 				}
 				return err

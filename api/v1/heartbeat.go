@@ -101,7 +101,7 @@ func (h *heartbeatCall) checkURL(n *metal.Node) error {
 			return badRequest("An issue with the supplied \"callback_url\" has been detected.")
 		}
 	}
-	if known := n.DriverInternalInfo.Text(keyAgentURL); known != "" && known != h.callbackURL {
+	if known := n.DriverInternalInfo.Text(metal.InfoAgentURL); known != "" && known != h.callbackURL {
 		return badRequest("Detected change in ramdisk provided \"callback_url\"")
 	}
 	if h.token == nil {
@@ -128,11 +128,11 @@ func (s *Service) checkHeartbeat(ctx context.Context, h *heartbeatCall, n *metal
 	if s.config.Agent.RequireTLS && h.callbackURL != "" && !strings.HasPrefix(h.callbackURL, "https://") {
 		return badRequest("TLS is required by configuration")
 	}
-	known := n.DriverInternalInfo.Text(keyAgentCA)
+	known := n.DriverInternalInfo.Text(metal.InfoAgentCA)
 	if h.verifyCA != nil && known != "" && known != *h.verifyCA {
 		return badRequest("The ramdisk's certificate has changed while it runs.")
 	}
-	if n.DriverInternalInfo.Text(keyAgentURL) == "" && n.Reservation != nil {
+	if n.DriverInternalInfo.Text(metal.InfoAgentURL) == "" && n.Reservation != nil {
 		return locked(n)
 	}
 	return nil
@@ -146,7 +146,7 @@ const heartbeatTime = "2006-01-02T15:04:05.000000"
 // node as it was read without a lock: where no work can wait for the heartbeat,
 // one statement will do, if nobody has changed the node meanwhile.
 func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, seen *metal.Node) error {
-	if !seen.ProvisionState.Is(heartbeatWakes...) {
+	if !heartbeatWakes(seen) {
 		if !s.recordsHeartbeat(seen) {
 			return nil
 		}
@@ -168,7 +168,7 @@ func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, seen *m
 		if err := tx.UpdateNode(ctx, n, "driver_internal_info"); err != nil {
 			return err
 		}
-		if wakes := n.ProvisionState.Is(heartbeatWakes...); !wakes {
+		if !heartbeatWakes(n) {
 			return nil
 		}
 		return tx.Post(ctx, n.UUID, metal.InboxHeartbeat, metal.ToJSON(metal.HeartbeatPayload{AgentURL: h.callbackURL}))
@@ -177,10 +177,10 @@ func (s *Service) recordHeartbeat(ctx context.Context, h *heartbeatCall, seen *m
 
 func (s *Service) noteHeartbeat(h *heartbeatCall, n *metal.Node) {
 	info := n.DriverInternalInfo.Object()
-	info[keyAgentURL] = h.callbackURL
-	info[keyLastHeartbeat] = s.now().Format(heartbeatTime)
+	info[metal.InfoAgentURL] = h.callbackURL
+	info[metal.InfoLastHeartbeat] = s.now().Format(heartbeatTime)
 	for key, v := range map[string]*string{
-		keyAgentVersion: h.version, keyAgentCA: h.verifyCA, keyAgentStatus: h.status, keyAgentMessage: h.statusMessage,
+		metal.InfoAgentVersion: h.version, metal.InfoAgentCA: h.verifyCA, metal.InfoAgentStatus: h.status, metal.InfoAgentMessage: h.statusMessage,
 	} {
 		if v != nil {
 			info[key] = *v
@@ -189,16 +189,20 @@ func (s *Service) noteHeartbeat(h *heartbeatCall, n *metal.Node) {
 	n.DriverInternalInfo = metal.ToJSON(info)
 }
 
-// heartbeatWakes are the states in which work waits for the ramdisk, or sends it
-// something and may hear of its end by a heartbeat.
-var heartbeatWakes = []metal.State{
-	metal.DeployWait, metal.CleanWait, metal.RescueWait, metal.ServiceWait,
-	metal.Deploying, metal.Cleaning, metal.Rescuing, metal.Servicing,
+// heartbeatWakes reports whether work in the node's state may wait for the
+// ramdisk.
+func heartbeatWakes(n *metal.Node) bool {
+	info, _ := n.ProvisionState.Info()
+	return info.Heartbeat == metal.HeartbeatWakes
 }
 
 func (s *Service) recordsHeartbeat(n *metal.Node) bool {
-	if n.ProvisionState.Is(heartbeatWakes...) || n.ProvisionState.Is(metal.DeployHold, metal.CleanHold, metal.ServiceHold) {
+	info, _ := n.ProvisionState.Info()
+	switch info.Heartbeat {
+	case metal.HeartbeatWakes, metal.HeartbeatRecorded:
 		return true
+	case metal.HeartbeatFastTrack:
+		return s.fastTrack(n)
 	}
-	return s.fastTrack(n) && n.ProvisionState.Is(metal.Enroll, metal.Manageable, metal.Available)
+	return false
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -77,7 +76,7 @@ func (s *Service) setIndicator(c *call) error {
 	if err := s.waitUntilFree(ctx, n.UUID); err != nil {
 		return err
 	}
-	if err := hardware.CheckManagement(n, metal.IndicatorSet); err != nil {
+	if err := s.machine(n).Manages(metal.IndicatorSet); err != nil {
 		return err
 	}
 	args := metal.SetIndicatorArgs{Component: component, Indicator: name}
@@ -103,7 +102,7 @@ func (s *Service) indicatorCall(c *call) (n *metal.Node, name, component string,
 }
 
 func (s *Service) indicators(c *call, n *metal.Node) (map[string]map[string]metal.Indicator, error) {
-	if err := hardware.CheckManagement(n, metal.IndicatorsGet); err != nil {
+	if err := s.machine(n).Manages(metal.IndicatorsGet); err != nil {
 		return nil, err
 	}
 	var known metal.IndicatorsResult

@@ -80,7 +80,7 @@ func (s *Service) continueInspection(c *call) error {
 // its medium, and with it the proof, where they come without that proof. A call
 // to the API itself is taken as in Ironic.
 func (s *Service) checkProof(ctx context.Context, n *metal.Node, uuid *string, inventory map[string]any) error {
-	given, _ := n.DriverInternalInfo.Lookup(keyPregenerated).(bool)
+	given, _ := n.DriverInternalInfo.Lookup(metal.InfoPregenerated).(bool)
 	if _, relayed := link.RelayingSite(ctx); !relayed || !given {
 		return nil
 	}

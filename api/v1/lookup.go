@@ -6,24 +6,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"ferrule/link"
 	"ferrule/metal"
 	"ferrule/openapi"
 	"ferrule/store"
-)
-
-// Keys of driver_internal_info that the ramdisk's endpoints read and write.
-const (
-	keyToken         = "agent_secret_token"
-	keyPregenerated  = "agent_secret_token_pregenerated"
-	keyAgentURL      = "agent_url"
-	keyAgentVersion  = "agent_version"
-	keyAgentCA       = "agent_verify_ca"
-	keyLastHeartbeat = "agent_last_heartbeat"
-	keyAgentStatus   = "agent_status"
-	keyAgentMessage  = "agent_status_message"
 )
 
 func (s *Service) checkRamdiskEndpoints(c *call) error {
@@ -135,7 +122,7 @@ func (s *Service) fastTrack(n *metal.Node) bool {
 // that has one gets the mask. A busy node is refused at once, so that calls do
 // not pile up.
 func (s *Service) giveToken(ctx context.Context, n *metal.Node) (string, error) {
-	if n.DriverInternalInfo.Text(keyToken) != "" {
+	if n.DriverInternalInfo.Text(metal.InfoToken) != "" {
 		return metal.Masked, nil
 	}
 	token, err := newToken()
@@ -150,14 +137,14 @@ func (s *Service) giveToken(ctx context.Context, n *metal.Node) (string, error) 
 			return err
 		}
 		*n, given = *fresh, metal.Masked
-		if fresh.DriverInternalInfo.Text(keyToken) != "" {
+		if fresh.DriverInternalInfo.Text(metal.InfoToken) != "" {
 			return nil
 		}
 		if fresh.Reservation != nil {
 			return locked(fresh)
 		}
 		given = token
-		fresh.DriverInternalInfo = fresh.DriverInternalInfo.With(keyToken, ref)
+		fresh.DriverInternalInfo = fresh.DriverInternalInfo.With(metal.InfoToken, ref)
 		if err := tx.UpdateNode(ctx, fresh, "driver_internal_info"); err != nil {
 			return err
 		}
@@ -178,7 +165,7 @@ func newToken() (string, error) {
 
 // token is the node's token in clear; "" where it has none.
 func (s *Service) token(ctx context.Context, n *metal.Node) (string, error) {
-	if n.DriverInternalInfo.Text(keyToken) == "" {
+	if n.DriverInternalInfo.Text(metal.InfoToken) == "" {
 		return "", nil
 	}
 	token, err := s.openSecret(ctx, s.store, metal.RamdiskToken(n.UUID).Ref(), "")
@@ -216,7 +203,7 @@ func (s *Service) ramdiskConfig(n *metal.Node, token string) map[string]any {
 		"agent_md5_checksum_enable":      s.config.Agent.AllowMD5Checksum,
 		"disable_deep_image_inspection":  false,
 		"permitted_image_formats":        s.config.Conductor.PermittedImageFormats,
-		"agent_skip_bmc_detect":          strings.HasSuffix(n.ManagementInterface, "redfish"),
+		"agent_skip_bmc_detect":          s.management(n).KnowsBMC,
 		"enable_bios_bootloader_install": s.config.Agent.EnableBIOSBootloaderInstall,
 		"tls_min_version":                "1.3",
 		"tls_cipher_suites":              nil,

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -20,7 +19,7 @@ func (s *Service) getMedia(c *call) error {
 	if err := s.manageable(n); err != nil {
 		return err
 	}
-	if err := hardware.CheckManagement(n, metal.VirtualMediaStatus); err != nil {
+	if err := s.machine(n).Manages(metal.VirtualMediaStatus); err != nil {
 		return err
 	}
 	var status metal.MediaStatus

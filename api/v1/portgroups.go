@@ -204,7 +204,7 @@ func (s *Service) updatePortgroup(c *call) error {
 			return err
 		}
 		p = before
-		u := &portgroupUpdate{call: c, tx: tx, ops: ops, node: n, before: before}
+		u := &portgroupUpdate{service: s, call: c, tx: tx, ops: ops, node: n, before: before}
 		return u.run(ctx, &p)
 	})
 	if err != nil {

@@ -87,7 +87,7 @@ func (u *portUpdate) checkMembership(ctx context.Context, p *metal.Port, g *meta
 		return nil
 	}
 	entered := !sameText(p.PortgroupUUID, u.before.PortgroupUUID)
-	if u.node.NetworkInterface != "noop" && !g.StandalonePortsSupported && p.PXEEnabled && (entered || !u.before.PXEEnabled) {
+	if u.service.machine(u.node).Row(metal.NetworkInterface).Network.ChecksPorts && !g.StandalonePortsSupported && p.PXEEnabled && (entered || !u.before.PXEEnabled) {
 		return conflict("Port group %s doesn't support standalone ports. Port %s can not be a member of it with pxe_enabled.", g.UUID, p.UUID)
 	}
 	if !entered && sameText(p.PhysicalNetwork, u.before.PhysicalNetwork) {

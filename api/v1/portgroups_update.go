@@ -10,11 +10,12 @@ import (
 // portgroupUpdate is one patch of a portgroup, in one transaction with its node
 // locked (Ironic: ConductorManager.update_portgroup).
 type portgroupUpdate struct {
-	call   *call
-	tx     *store.Tx
-	ops    []patchOp
-	node   *metal.Node
-	before metal.Portgroup
+	service *Service
+	call    *call
+	tx      *store.Tx
+	ops     []patchOp
+	node    *metal.Node
+	before  metal.Portgroup
 }
 
 func (u *portgroupUpdate) run(ctx context.Context, p *metal.Portgroup) error {
@@ -88,7 +89,7 @@ func (c *call) otherNode(ctx context.Context, tx *store.Tx, n *metal.Node, uuid 
 // losing the right to (Ironic: network/common.portgroup_changed). A node without
 // networks of its own does not care.
 func (u *portgroupUpdate) checkStandalone(p *metal.Portgroup, members []metal.Port) error {
-	if p.StandalonePortsSupported || !u.before.StandalonePortsSupported || u.node.NetworkInterface == "noop" {
+	if p.StandalonePortsSupported || !u.before.StandalonePortsSupported || !u.service.machine(u.node).Row(metal.NetworkInterface).Network.ChecksPorts {
 		return nil
 	}
 	for i := range members {

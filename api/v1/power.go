@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -90,10 +89,10 @@ func (s *Service) openPower(ctx context.Context, tx *store.Tx, c *call, n *metal
 	if err := checkPowerNow(n, target); err != nil {
 		return err
 	}
-	if err := s.catalogue.ValidateInterface(n, metal.PowerInterface, nil); err != nil {
+	if err := s.machine(n).Validate(metal.PowerInterface); err != nil {
 		return err
 	}
-	if !slices.Contains(hardware.PowerTargets(n), target) {
+	if !slices.Contains(s.machine(n).Row(metal.PowerInterface).Power.Targets, target) {
 		return badRequest("The driver %s does not support the power state, %s", n.Driver, target)
 	}
 	wanted := string(metal.PowerOff)
@@ -123,7 +122,7 @@ func (s *Service) open(ctx context.Context, tx *store.Tx, c *call, n *metal.Node
 	if op.Args == "" {
 		op.Args = metal.EmptyObject
 	}
-	if op.Axis != metal.AxisProvision || n.ProvisionState.Held() {
+	if op.Axis.Reserves(n.ProvisionState) {
 		host := s.config.Default.Host
 		n.Reservation = &host
 	}

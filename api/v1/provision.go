@@ -64,8 +64,7 @@ func (v *verb) run(ctx context.Context) error {
 	if err := v.check(ctx); err != nil {
 		return err
 	}
-	switch v.request.verb.Verb {
-	case metal.VerbAbort, metal.VerbUnhold:
+	if v.request.verb.Signals {
 		return v.signal(ctx)
 	}
 	return v.begin(ctx)
@@ -89,7 +88,7 @@ func (v *verb) check(ctx context.Context) error {
 	if _, ok := metal.VerbTransition(n.ProvisionState, info.Verb); !ok {
 		return invalidState(v.request.target, n, string(n.ProvisionState))
 	}
-	if info.Verb == metal.VerbAbort && n.ProvisionState == metal.InspectWait && n.InspectInterface != "agent" {
+	if info.Verb == metal.VerbAbort && n.ProvisionState == metal.InspectWait && !v.service.machine(n).Row(metal.InspectInterface).Ramdisk {
 		return hardware.Unsupported(n, "abort")
 	}
 	if info.Verb == metal.VerbAbort && n.Maintenance && n.ProvisionState == metal.ServiceFailed {
@@ -104,13 +103,10 @@ func (v *verb) check(ctx context.Context) error {
 // checkRoom refuses work beyond the configured number of nodes at a time.
 func (v *verb) checkRoom(ctx context.Context) error {
 	conf := v.service.config.Conductor
-	limit, name, busy := 0, "", []metal.State(nil)
-	switch v.request.verb.Verb {
-	case metal.VerbActive, metal.VerbRebuild:
-		limit, name, busy = conf.MaxConcurrentDeploy, "deployments", []metal.State{metal.Deploying, metal.DeployWait}
-	case metal.VerbDeleted, metal.VerbClean:
-		limit, name, busy = conf.MaxConcurrentClean, "cleanings", []metal.State{metal.Deleting, metal.Cleaning, metal.CleanWait}
-	}
+	bound := v.request.verb.Limit
+	limit := map[string]int{
+		metal.LimitDeploy.Of: conf.MaxConcurrentDeploy, metal.LimitClean.Of: conf.MaxConcurrentClean,
+	}[bound.Of]
 	if limit <= 0 {
 		return nil
 	}
@@ -122,43 +118,33 @@ func (v *verb) checkRoom(ctx context.Context) error {
 		return err
 	}
 	var now int64
-	for _, s := range busy {
+	for _, s := range bound.Busy {
 		now += counts[s]
 	}
 	if now >= int64(limit) {
-		return faultf(http.StatusServiceUnavailable, "The limit of %d concurrent %s is reached; retry when some have ended.", limit, name)
+		return faultf(http.StatusServiceUnavailable, "The limit of %d concurrent %s is reached; retry when some have ended.", limit, bound.Of)
 	}
 	return nil
 }
 
 // validate checks the interfaces that the verb needs, before anything changes.
 func (v *verb) validate(ctx context.Context) error {
-	var need []metal.InterfaceType
-	var what string
-	switch v.request.verb.Verb {
-	case metal.VerbActive, metal.VerbRebuild:
-		need, what = []metal.InterfaceType{metal.PowerInterface, metal.DeployInterface}, "Failed to validate deploy or power info for node %s. Error: %s"
-	case metal.VerbInspect:
-		need, what = []metal.InterfaceType{metal.PowerInterface, metal.InspectInterface}, "Failed to validate inspection or power info for node %s. Error: %s"
-	case metal.VerbClean, metal.VerbService:
-		need, what = []metal.InterfaceType{metal.PowerInterface, metal.NetworkInterface}, "Validation of node %s failed: %s"
-	case metal.VerbUnrescue:
-		need, what = []metal.InterfaceType{metal.PowerInterface}, "Validation of node %s for unrescue failed: %s"
-	case metal.VerbRescue:
-		need, what = []metal.InterfaceType{metal.PowerInterface, metal.RescueInterface, metal.NetworkInterface}, "Validation of node %s for rescue failed: %s"
-	default:
+	info := v.request.verb
+	if len(info.Validates) == 0 {
 		return nil
 	}
 	ports, err := v.tx.PortsOf(ctx, v.node.UUID)
 	if err != nil {
 		return err
 	}
-	for _, t := range need {
-		if err := v.service.catalogue.ValidateInterface(v.node, t, ports); err != nil {
-			return badRequest(what, v.node.UUID, asFault(err).Text)
+	m := v.service.machine(v.node)
+	m.Ports = ports
+	for _, t := range info.Validates {
+		if err := m.Validate(t); err != nil {
+			return badRequest(info.Invalid, v.node.UUID, asFault(err).Text)
 		}
 	}
-	if need[len(need)-1] == metal.DeployInterface {
+	if info.Steps == metal.DeploySteps {
 		return v.checkDeployment()
 	}
 	return nil
@@ -167,11 +153,7 @@ func (v *verb) validate(ctx context.Context) error {
 // begin fires the verb's event and, where work follows, opens its operation.
 func (v *verb) begin(ctx context.Context) error {
 	n, info := v.node, v.request.verb
-	keep := metal.NoState
-	if info.Verb == metal.VerbClean {
-		keep = metal.Manageable
-	}
-	if err := metal.Fire(n, info.Event, keep, v.service.now()); err != nil {
+	if err := metal.Fire(n, info.Event, info.Target, v.service.now()); err != nil {
 		return err
 	}
 	class, _ := n.ProvisionState.Info()
@@ -257,7 +239,7 @@ func (v *verb) arguments() metal.JSON {
 // noteImage records what sort of image a deployment writes.
 func (v *verb) noteImage() {
 	n := v.node
-	if v.request.verb.Verb != metal.VerbActive && v.request.verb.Verb != metal.VerbRebuild {
+	if v.request.verb.Steps != metal.DeploySteps {
 		return
 	}
 	info := n.InstanceInfo.Object()
@@ -284,20 +266,17 @@ func (v *verb) signal(ctx context.Context) error {
 			return v.tx.Post(ctx, n.UUID, metal.InboxVerb, metal.ToJSON(metal.VerbPayload{Verb: string(info.Verb), OperationID: op.ID}))
 		}
 	}
-	inRamdisk, _ := n.DriverInternalInfo.Lookup(keyAgentAttempted).(bool)
+	inRamdisk, _ := n.DriverInternalInfo.Lookup(metal.InfoAgentAttempted).(bool)
 	if err := v.signalAtOnce(); err != nil {
 		return err
 	}
 	if inRamdisk && n.ProvisionState == metal.Active {
 		// The failed service has left its ramdisk up, in place of the instance.
-		n.DriverInternalInfo = n.DriverInternalInfo.Without(keyAgentAttempted)
+		n.DriverInternalInfo = n.DriverInternalInfo.Without(metal.InfoAgentAttempted)
 		return v.service.open(ctx, v.tx, v.call, n, metal.OperationRecord{Axis: metal.AxisAction, Verb: string(metal.ActionBootInstance)})
 	}
 	return v.tx.UpdateNode(ctx, n)
 }
-
-// keyAgentAttempted is set while a ramdisk runs in place of the instance.
-const keyAgentAttempted = "agent_start_attempted"
 
 // signalAtOnce moves a node on which nothing works: a failed service, or a wait
 // whose operation is gone.
@@ -412,13 +391,15 @@ func (s *Service) answerValidation(c *call, n *metal.Node) error {
 	if err != nil {
 		return err
 	}
+	m := s.machine(n)
+	m.Ports = ports
 	b := []byte{'{'}
 	for i, t := range validated {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendKey(b, string(t))
-		if err := s.catalogue.ValidateInterface(n, t, ports); err != nil {
+		if err := m.Validate(t); err != nil {
 			b = append(b, `{"result":false,"reason":`...)
 			b = append(appendString(b, asFault(err).Text), '}')
 			continue

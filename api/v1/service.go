@@ -84,6 +84,9 @@ func New(o Options) *Service {
 	return s
 }
 
+// machine is the node with the rows of its interfaces.
+func (s *Service) machine(n *metal.Node) hardware.Machine { return s.catalogue.Machine(n) }
+
 // now is the time as the database keeps it.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 

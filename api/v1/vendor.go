@@ -13,7 +13,7 @@ func (s *Service) listVendorMethods(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, describeMethods(hardware.VendorMethods(n)))
+	return c.JSON(http.StatusOK, describeMethods(s.machine(n).VendorMethods()))
 }
 
 func describeMethods(methods map[string]hardware.VendorMethod) map[string]any {
@@ -38,13 +38,13 @@ func (s *Service) callVendorMethod(c *call) error {
 	if err != nil {
 		return err
 	}
-	method, err := hardware.VendorMethodFor(n, args)
+	method, err := s.machine(n).VendorMethod(args)
 	if err != nil {
 		return err
 	}
 	if method.Async && method.ExclusiveLock {
 		err := s.act(c, n, metal.ActionVendor, withoutSecrets(args), func(n *metal.Node) error {
-			_, err := hardware.VendorMethodFor(n, args)
+			_, err := s.machine(n).VendorMethod(args)
 			return err
 		})
 		if err != nil {

@@ -29,18 +29,15 @@ func (v *verb) prepare(ctx context.Context, args metal.JSON) (metal.JSON, error)
 		}
 		args = metal.ToJSON(opened)
 	}
-	switch v.request.verb.Verb {
-	case metal.VerbActive, metal.VerbRebuild:
+	if v.request.verb.Steps == metal.DeploySteps {
 		v.lend()
 		steps, err := v.templateSteps(ctx)
 		if err != nil || len(steps) == 0 {
 			return args, err
 		}
 		return args.With("template_steps", normalSteps(steps)), nil
-	case metal.VerbRescue:
-		return args, v.hashPassword()
 	}
-	return args, nil
+	return args, v.hashPassword()
 }
 
 // templateSteps are the steps of the deploy templates that the instance's
@@ -131,7 +128,7 @@ func (v *verb) lend() {
 		return
 	}
 	n.Lessee = &project
-	n.DriverInternalInfo = n.DriverInternalInfo.With("automatic_lessee", true)
+	n.DriverInternalInfo = n.DriverInternalInfo.With(metal.InfoAutomaticLease, true)
 }
 
 // hashPassword keeps the rescue password in the form that a ramdisk takes

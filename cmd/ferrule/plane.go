@@ -168,7 +168,7 @@ type localDrivers struct{ registry *drivers.Registry }
 
 // Execute implements conductor.Local.
 func (l localDrivers) Execute(ctx context.Context, req metal.Request) metal.CommandResult {
-	if !slices.Contains([]string{"fake", "manual"}, req.Driver) {
+	if !hardware.ServedHere(req.Driver) {
 		return metal.CommandResult{
 			ErrorCode: metal.CodeUnreachable,
 			Message:   fmt.Sprintf("%s needs a site agent, and hardware of this type has none", req.Operation),

@@ -15,39 +15,39 @@ import (
 // behind an answer that has been given already. Their outcome is in the node:
 // the field that was changed, or last_error.
 var actionActions = map[string]action{
-	"set-boot-mode":   {start: startBootMode, result: bootModeSet},
-	"set-secure-boot": {start: startSecureBoot, result: secureBootSet},
-	"console":         {start: startConsole, result: consoleSet},
-	"console-turn":    {start: turnConsole},
-	"publish-image":   {start: startPublishImage, result: published},
-	"attach-media":    {start: startAttachMedia},
-	"detach-media":    {start: startDetachMedia},
-	"retract-image":   {start: startRetractImage},
-	"vendor-method":   {start: startVendor, result: vendorDone, judges: true},
-	"action-done":     {start: actionDone},
+	hardware.TaskSetBootMode:   {start: startBootMode, result: bootModeSet},
+	hardware.TaskSetSecureBoot: {start: startSecureBoot, result: secureBootSet},
+	hardware.TaskSetConsole:    {start: startConsole, result: consoleSet},
+	hardware.TaskTurnConsole:   {start: turnConsole},
+	hardware.TaskPublishImage:  {start: startPublishImage, result: published},
+	hardware.TaskAttachMedia:   {start: startAttachMedia},
+	hardware.TaskDetachMedia:   {start: startDetachMedia},
+	hardware.TaskRetractImage:  {start: startRetractImage},
+	hardware.TaskVendorMethod:  {start: startVendor, result: vendorDone, judges: true},
+	hardware.TaskActionDone:    {start: actionDone},
 }
 
 func (r *run) actionTasks() ([]task, error) {
 	var tasks []task
 	switch metal.Action(r.op.Verb) {
 	case metal.ActionBootMode:
-		tasks = []task{{Do: "set-boot-mode"}}
+		tasks = []task{{Do: hardware.TaskSetBootMode}}
 	case metal.ActionSecureBoot:
-		tasks = []task{{Do: "set-secure-boot"}}
+		tasks = []task{{Do: hardware.TaskSetSecureBoot}}
 	case metal.ActionConsole:
-		tasks = []task{{Do: "console"}}
+		tasks = []task{{Do: hardware.TaskSetConsole}}
 	case metal.ActionAttachMedia:
 		tasks = r.attachMediaTasks()
 	case metal.ActionDetachMedia:
 		tasks = r.detachMediaTasks()
 	case metal.ActionVendor:
-		tasks = []task{{Do: "vendor-method"}}
+		tasks = []task{{Do: hardware.TaskVendorMethod}}
 	case metal.ActionBootInstance:
-		tasks = r.bootInstance()
+		tasks = r.machine().BootInstance()
 	default:
 		return nil, fmt.Errorf("the action %q is unknown", r.op.Verb)
 	}
-	return append(tasks, task{Do: "action-done"}), nil
+	return append(tasks, task{Do: hardware.TaskActionDone}), nil
 }
 
 func (r *run) readArgs(into any) error {
@@ -59,7 +59,7 @@ func (r *run) readArgs(into any) error {
 
 // manage issues an operation of the node's management interface, if that has it.
 func (r *run) manage(op metal.Operation, args any) (verdict, error) {
-	if err := hardware.CheckManagement(r.node, op); err != nil {
+	if err := r.machine().Manages(op); err != nil {
 		return stay, err
 	}
 	return r.bmc(op, args, 0)
@@ -110,7 +110,7 @@ func startConsole(r *run, _ task) (verdict, error) {
 	if err := r.readArgs(&args); err != nil {
 		return stay, err
 	}
-	if r.node.ConsoleInterface == "no-console" {
+	if r.machine().Row(metal.ConsoleInterface).Absent {
 		return stay, hardware.Unsupported(r.node, "console")
 	}
 	if args.Enabled {
@@ -131,15 +131,6 @@ func consoleSet(r *run, _ task, res metal.CommandResult) (verdict, error) {
 	return done, nil
 }
 
-// consoleTasks start the console of a node that has it enabled, or stop it: a
-// node is deployed and adopted with it, and torn down without.
-func (r *run) consoleTasks(start bool) []task {
-	if !r.node.ConsoleEnabled || r.node.ConsoleInterface == "no-console" {
-		return nil
-	}
-	return []task{task{Do: "console-turn", Args: metal.ToJSON(start)}.tried()}
-}
-
 func turnConsole(r *run, t task) (verdict, error) {
 	var start bool
 	_ = t.Args.Decode(&start) // written above
@@ -158,19 +149,19 @@ func (r *run) attachMediaTasks() []task {
 	var args metal.AttachMediaArgs
 	_ = r.op.Args.Decode(&args) // read again, and judged, by the tasks
 	if args.DownloadSource != "http" && strings.HasPrefix(args.ImageURL, "http") {
-		return []task{{Do: "publish-image"}, {Do: "attach-media"}}
+		return []task{{Do: hardware.TaskPublishImage}, {Do: hardware.TaskAttachMedia}}
 	}
 	r.plan.URL = args.ImageURL
-	return []task{{Do: "attach-media"}}
+	return []task{{Do: hardware.TaskAttachMedia}}
 }
 
 func (r *run) detachMediaTasks() []task {
 	var args metal.EjectMediaArgs
 	_ = r.op.Args.Decode(&args)
-	tasks := []task{{Do: "detach-media"}}
+	tasks := []task{{Do: hardware.TaskDetachMedia}}
 	for _, device := range metal.MediaDevices() {
 		if len(args.Devices) == 0 || slices.Contains(args.Devices, device) {
-			tasks = append(tasks, task{Do: "retract-image", Args: metal.ToJSON(device)}.tried())
+			tasks = append(tasks, task{Do: hardware.TaskRetractImage, Args: metal.ToJSON(device)}.Tried())
 		}
 	}
 	return tasks
@@ -196,7 +187,7 @@ func startAttachMedia(r *run, _ task) (verdict, error) {
 	if err := r.readArgs(&args); err != nil {
 		return stay, err
 	}
-	if err := hardware.CheckManagement(r.node, metal.VirtualMediaInsert); err != nil {
+	if err := r.machine().Manages(metal.VirtualMediaInsert); err != nil {
 		return stay, err
 	}
 	return r.bmc(metal.VirtualMediaInsert, metal.InsertMediaArgs{Device: args.Device, ImageURL: r.plan.URL}, 2*time.Minute)
@@ -210,22 +201,20 @@ func startDetachMedia(r *run, _ task) (verdict, error) {
 	return r.manage(metal.VirtualMediaEject, args)
 }
 
-// startVendor calls a vendor method; those of redfish are operations that
-// exist under another name.
+// startVendor calls a vendor method; some are operations that exist under
+// another name.
 func startVendor(r *run, _ task) (verdict, error) {
 	var args metal.VendorCallArgs
 	if err := r.readArgs(&args); err != nil {
 		return stay, err
 	}
-	if _, err := hardware.VendorMethodFor(r.node, args); err != nil {
+	method, err := r.machine().VendorMethod(args)
+	if err != nil {
 		return stay, err
 	}
-	if r.node.VendorInterface == "redfish" && args.Method == "eject_vmedia" {
-		var eject metal.EjectMediaArgs
-		if device, ok := args.Arguments["boot_device"].(string); ok && device != "" {
-			eject.Devices = []string{device}
-		}
-		return r.manage(metal.VirtualMediaEject, eject)
+	if method.Operation != nil {
+		op, opArgs := method.Operation(args.Arguments)
+		return r.manage(op, opArgs)
 	}
 	return r.bmc(metal.VendorCall, args, 0)
 }

@@ -12,17 +12,17 @@ import (
 )
 
 var bmcActions = map[string]action{
-	"read-power":  {start: readPower, result: powerRead},
-	"read-modes":  {start: readModes, result: modeRead},
-	"power":       {start: startPower, result: powerSet},
-	"boot-device": {start: startBootDevice},
-	"insert":      {start: startInsert},
-	"eject":       {start: startEject},
-	"macs":        {start: startMACs, result: macsRead},
+	hardware.TaskReadPower:     {start: readPower, result: powerRead},
+	hardware.TaskReadBootMode:  {start: readModes, result: modeRead},
+	hardware.TaskSetPower:      {start: startPower, result: powerSet},
+	hardware.TaskSetBootDevice: {start: startBootDevice},
+	hardware.TaskInsertMedia:   {start: startInsert},
+	hardware.TaskEjectMedia:    {start: startEject},
+	hardware.TaskReadMACs:      {start: startMACs, result: macsRead},
 }
 
 // isBMC reports whether the task talks to the node's BMC.
-func (t task) isBMC() bool {
+func isBMC(t task) bool {
 	_, ok := bmcActions[t.Do]
 	return ok
 }
@@ -32,7 +32,7 @@ func (r *run) bmc(op metal.Operation, args any, extra time.Duration) (verdict, e
 	if r.plan.DeadBMC {
 		return stay, errors.New("the BMC did not answer before")
 	}
-	req, err := hardware.RequestFor(r.node, op)
+	req, err := r.machine().Request(op)
 	if err != nil {
 		return stay, err
 	}
@@ -124,14 +124,10 @@ func powerSet(r *run, _ task, res metal.CommandResult) (verdict, error) {
 func startBootDevice(r *run, t task) (verdict, error) {
 	var args metal.BootDeviceArgs
 	_ = t.Args.Decode(&args)
-	if !strings.HasPrefix(r.node.ManagementInterface, "redfish") {
+	if !r.machine().Row(metal.ManagementInterface).Management.SetsBootDevice {
 		return done, nil
 	}
 	return r.bmc(metal.BootDeviceSet, args, 0)
-}
-
-func bootDevice(device string, persistent bool) task {
-	return task{Do: "boot-device", Args: metal.ToJSON(metal.BootDeviceArgs{Device: device, Persistent: persistent})}
 }
 
 func startInsert(r *run, _ task) (verdict, error) {

@@ -18,14 +18,14 @@ func (r *run) automatedCleanTasks() []task {
 	if !wanted {
 		return []task{finishWith(metal.EventDone)}
 	}
-	if !r.usesRamdisk() {
-		tasks := append([]task{{Do: "driver-steps", Args: kindClean}}, stepsTasks()...)
+	if !r.machine().UsesRamdisk() {
+		tasks := append([]task{{Do: hardware.TaskDriverSteps, Args: metal.ToJSON(metal.CleanSteps)}}, stepsTasks()...)
 		return append(tasks, finishWith(metal.EventDone))
 	}
-	tasks := r.enterRamdisk(kindClean)
+	tasks := r.machine().EnterRamdisk(metal.CleanSteps)
 	tasks = append(tasks, stepsTasks()...)
-	tasks = append(tasks, setPower(metal.PowerOff))
-	tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
+	tasks = append(tasks, hardware.SetPower(metal.PowerOff))
+	tasks = append(append(tasks, r.machine().LeaveMedia()...), r.machine().Refresh()...)
 	return append(tasks, finishWith(metal.EventDone))
 }
 
@@ -38,9 +38,9 @@ func (r *run) manualCleanTasks() ([]task, error) {
 	if !ramdisk {
 		return append(stepsTasks(), finishWith(metal.EventManage)), nil
 	}
-	tasks := append(r.enterRamdisk(kindClean), stepsTasks()...)
-	tasks = append(tasks, setPower(metal.PowerOff))
-	tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
+	tasks := append(r.machine().EnterRamdisk(metal.CleanSteps), stepsTasks()...)
+	tasks = append(tasks, hardware.SetPower(metal.PowerOff))
+	tasks = append(append(tasks, r.machine().LeaveMedia()...), r.machine().Refresh()...)
 	return append(tasks, finishWith(metal.EventManage)), nil
 }
 
@@ -55,7 +55,7 @@ func (r *run) chooseSteps(kind metal.StepKind) (ramdisk bool, err error) {
 	if err := r.op.Args.Decode(&args); err != nil {
 		return false, fmt.Errorf("read the %s steps: %w", kind, err)
 	}
-	steps, unknown, err := asked(hardware.DriverSteps(r.node, kind), append(args.Clean, args.Service...))
+	steps, unknown, err := asked(r.driverSteps(kind), append(args.Clean, args.Service...))
 	if err != nil {
 		return false, err
 	}
@@ -67,19 +67,13 @@ func (r *run) chooseSteps(kind metal.StepKind) (ramdisk bool, err error) {
 			}
 		}
 	}
-	if len(unknown) > 0 && (args.DisableRamdisk || !r.usesRamdisk()) {
+	if len(unknown) > 0 && (args.DisableRamdisk || !r.machine().UsesRamdisk()) {
 		return false, fmt.Errorf("steps that need a ramdisk were asked for, and none is booted: %s", strings.Join(unknown, ", "))
 	}
 	return len(unknown) > 0, nil
 }
 
 // stepsTasks walk along the list of steps.
-func stepsTasks() []task { return []task{{Do: "flow-start"}, {Do: "steps"}, {Do: "flow-end"}} }
-
-// enterRamdisk boots the ramdisk, waits for its call and asks for its steps.
-func (r *run) enterRamdisk(kind metal.JSON) []task {
-	tasks := r.bootRamdisk("ipa-api-url={relay}")
-	return append(tasks,
-		fire(metal.EventWait), task{Do: "await-heartbeat"}, fire(metal.EventResume),
-		task{Do: "ramdisk-steps", Args: kind})
+func stepsTasks() []task {
+	return []task{{Do: hardware.TaskFlowStart}, {Do: hardware.TaskSteps}, {Do: hardware.TaskFlowEnd}}
 }

@@ -1,9 +1,11 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -13,7 +15,7 @@ func (r *run) fail(t task, err error) error {
 	r.plan.Current = nil
 	r.op.Deadline = nil
 	var ref refusal
-	if errors.As(err, &ref) && (ref.ErrorCode == metal.CodeUnreachable || ref.ErrorCode == metal.CodeAuthFailed) && t.isBMC() {
+	if errors.As(err, &ref) && (ref.ErrorCode == metal.CodeUnreachable || ref.ErrorCode == metal.CodeAuthFailed) && isBMC(t) {
 		r.plan.DeadBMC = true
 	}
 	if t.BestEffort {
@@ -32,7 +34,7 @@ func (r *run) fail(t task, err error) error {
 		return r.loop()
 	}
 	r.plan.Failure = r.failureText(err)
-	r.plan.Tasks = append(r.cleanUp(), task{Do: "failed"})
+	r.plan.Tasks = append(r.cleanUp(), task{Do: hardware.TaskFailed})
 	return r.loop()
 }
 
@@ -42,27 +44,14 @@ func (r *run) failureText(err error) string {
 	if errors.As(err, &text) {
 		return string(text)
 	}
-	switch metal.Verb(r.op.Verb) {
-	case metal.VerbManage:
-		return fmt.Sprintf("Failed to get power state for node %s. Error: %s", r.node.UUID, err)
-	case metal.VerbInspect:
-		return hardwareFailure(err.Error())
-	case metal.VerbActive, metal.VerbRebuild:
-		if s := r.step(); s != nil && r.plan.InStep {
-			return fmt.Sprintf("Deploy step %s failed: %s", s.Name(), err)
-		}
-		return fmt.Sprintf("Failed to deploy node %s: %s", r.node.UUID, err)
-	case metal.VerbRescue:
-		return fmt.Sprintf("Failed to rescue: %s", err)
-	case metal.VerbUnrescue:
-		return fmt.Sprintf("Failed to unrescue: %s", err)
-	case metal.VerbDeleted:
-		if r.node.ProvisionState == metal.Deleting {
-			return fmt.Sprintf("Failed to tear down. Error: %s", err)
-		}
-	}
-	if s := r.step(); s != nil && r.plan.InStep {
+	info := r.verb()
+	switch s := r.step(); {
+	case s != nil && info.Steps == metal.DeploySteps:
+		return fmt.Sprintf("Deploy step %s failed: %s", s.Name(), err)
+	case s != nil:
 		return fmt.Sprintf("Step %s failed: %s", s.Name(), err)
+	case info.Failure != "" && (info.FailsIn == metal.NoState || r.node.ProvisionState == info.FailsIn):
+		return info.FailureText(r.node, err)
 	}
 	return err.Error()
 }
@@ -101,7 +90,7 @@ func failed(r *run, _ task) (verdict, error) {
 		if err := metal.Fire(r.node, metal.EventAbort, metal.NoState, r.Now); err != nil {
 			return stay, err
 		}
-		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(keyAgentAttempted)
+		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(metal.InfoAgentAttempted)
 	}
 	r.node.LastError = &text
 	r.clearSteps()
@@ -116,25 +105,8 @@ func (r *run) maintain(fault, text string) {
 
 // historyType is the event_type of what happens in state s.
 func historyType(s metal.State) string {
-	switch s {
-	case metal.Verifying:
-		return "verify"
-	case metal.Inspecting, metal.InspectWait:
-		return "introspection"
-	case metal.Cleaning, metal.CleanWait, metal.CleanHold:
-		return "cleaning"
-	case metal.Deploying, metal.DeployWait, metal.DeployHold:
-		return "deploying"
-	case metal.Deleting:
-		return "unprovision"
-	case metal.Servicing, metal.ServiceWait, metal.ServiceHold:
-		return "servicing"
-	case metal.Rescuing, metal.RescueWait, metal.Unrescuing:
-		return "rescue"
-	case metal.Adopting:
-		return "adoption"
-	}
-	return "provisioning"
+	info, _ := s.Info()
+	return cmp.Or(info.History, "provisioning")
 }
 
 func (r *run) history(severity, eventType, text string) {
@@ -169,7 +141,7 @@ func (r *run) abort() error {
 	if r.plan.Failure != "" {
 		return nil
 	}
-	if s := r.step(); s != nil && !s.Abortable && r.kind() != "deploy" {
+	if s := r.step(); s != nil && !s.Abortable && r.kind() != metal.DeploySteps {
 		r.plan.Aborted = true
 		r.showStep(map[string]any{"abort_after": true})
 		return nil
@@ -177,7 +149,7 @@ func (r *run) abort() error {
 	r.plan.Aborted, r.plan.Waiting = true, ""
 	r.plan.Failure = r.abortText()
 	r.plan.Current, r.op.Deadline = nil, nil
-	r.plan.Tasks = append(r.cleanUp(), task{Do: "failed"})
+	r.plan.Tasks = append(r.cleanUp(), task{Do: hardware.TaskFailed})
 	return r.loop()
 }
 
@@ -185,9 +157,9 @@ func (r *run) abortText() string {
 	switch {
 	case r.node.ProvisionState.Is(metal.InspectWait):
 		return "Inspection was aborted by request."
-	case r.kind() == "clean" && r.node.ProvisionState.Is(metal.Cleaning, metal.CleanWait, metal.CleanHold):
+	case r.kind() == metal.CleanSteps && r.node.ProvisionState.Is(metal.Cleaning, metal.CleanWait, metal.CleanHold):
 		return "By request, the clean operation was aborted" + r.atStep()
-	case r.kind() == "deploy":
+	case r.kind() == metal.DeploySteps:
 		return fmt.Sprintf("By request, the deploy operation was aborted for node %s", r.node.UUID)
 	case r.node.ProvisionState.Is(metal.RescueWait):
 		return "By request, the rescue operation was aborted."

@@ -2,19 +2,21 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
 var flowActions = map[string]action{
-	"fire":            {start: fireEvent},
-	"finish":          {start: finish},
-	"failed":          {start: failed},
-	"power-done":      {start: powerDone},
-	"end-instance":    {start: endInstance},
-	"await-heartbeat": {start: awaitHeartbeat, signal: heartbeatCame},
-	"hold":            {start: hold},
+	hardware.TaskFire:           {start: fireEvent},
+	hardware.TaskFinish:         {start: finish},
+	hardware.TaskFailed:         {start: failed},
+	hardware.TaskPowerDone:      {start: powerDone},
+	hardware.TaskEndInstance:    {start: endInstance},
+	hardware.TaskAwaitHeartbeat: {start: awaitHeartbeat, signal: heartbeatCame},
+	hardware.TaskHold:           {start: hold},
 }
 
 // begin is the plan of the operation's verb.
@@ -26,67 +28,24 @@ func (r *run) begin() ([]task, error) {
 		return r.actionTasks()
 	}
 	r.node.LastError = nil
-	switch metal.Verb(r.op.Verb) {
-	case metal.VerbManage:
-		tasks := []task{{Do: "read-power"}, task{Do: "read-modes"}.tried(), task{Do: "read-secure-boot"}.tried()}
-		return append(append(tasks, r.cacheTasks()...), finishWith(metal.EventDone)), nil
-	case metal.VerbInspect:
-		return r.inspectTasks()
-	case metal.VerbProvide:
-		return r.automatedCleanTasks(), nil
-	case metal.VerbClean:
-		return r.manualCleanTasks()
-	case metal.VerbActive, metal.VerbRebuild:
-		return r.deployTasks()
-	case metal.VerbDeleted:
-		return r.deleteTasks(), nil
-	case metal.VerbAdopt:
-		return r.adoptTasks(), nil
-	case metal.VerbRescue:
-		return r.rescueTasks()
-	case metal.VerbUnrescue:
-		return r.unrescueTasks()
-	case metal.VerbService:
-		return r.serviceTasks()
+	plan, ok := verbPlans[metal.Verb(r.op.Verb)]
+	if !ok || plan.begin == nil {
+		return nil, fmt.Errorf("the verb %q is unknown", r.op.Verb)
 	}
-	return nil, fmt.Errorf("the verb %q is unknown", r.op.Verb)
+	return plan.begin(r)
 }
 
 // cleanUp is what a failed or aborted operation leaves in order: best effort,
 // and nothing where the BMC does not answer.
 func (r *run) cleanUp() []task {
-	switch metal.Verb(r.op.Verb) {
-	case metal.VerbActive, metal.VerbRebuild:
-		if r.plan.Aborted {
-			return allTried(r.ejectTasks()) // the machine keeps running, as in Ironic
-		}
-		if r.plan.InStep && !r.Settings.PowerOffAfterDeployFailure {
-			return nil
-		}
-		return r.leaveRamdisk()
-	case metal.VerbProvide, metal.VerbClean, metal.VerbDeleted:
-		if r.plan.InStep && !r.plan.Aborted && !r.Settings.PowerOffAfterCleanFailure {
-			return nil // the ramdisk stays up, so that somebody can look
-		}
-		return r.leaveRamdisk()
-	case metal.VerbService:
-		return r.leaveService()
-	case metal.VerbRescue:
-		return r.leaveRescue()
-	case metal.VerbInspect:
-		if r.node.InspectInterface == "agent" {
-			return r.leaveRamdisk()
-		}
+	if c := verbPlans[metal.Verb(r.op.Verb)].cleanUp; c != nil {
+		return c(r)
 	}
 	return nil
 }
 
-func fire(event metal.Event) task {
-	return task{Do: "fire", Args: metal.ToJSON(string(event))}
-}
-
 func finishWith(event metal.Event) task {
-	return task{Do: "finish", Args: metal.ToJSON(string(event))}
+	return task{Do: hardware.TaskFinish, Args: metal.ToJSON(string(event))}
 }
 
 func eventOf(t task) metal.Event {
@@ -99,31 +58,31 @@ func eventOf(t task) metal.Event {
 // error, so that a wait may be entered again.
 func fireEvent(r *run, t task) (verdict, error) {
 	e := eventOf(t)
-	if e == metal.EventWait && waits(r.node.ProvisionState) {
+	if e == metal.EventWait && r.node.ProvisionState.Waits() {
 		return done, nil
 	}
-	if e == metal.EventResume && !waits(r.node.ProvisionState) {
+	if e == metal.EventResume && !r.node.ProvisionState.Waits() {
 		return done, nil
 	}
 	return done, metal.Fire(r.node, e, r.keepTarget(), r.Now)
 }
 
-// keepTarget is the target that the operation keeps through its states; only
-// manual cleaning has one of its own.
-func (r *run) keepTarget() metal.State {
-	if metal.Verb(r.op.Verb) == metal.VerbClean {
-		return metal.Manageable
-	}
-	return metal.NoState
+// keepTarget is the target that the operation keeps through its states.
+func (r *run) keepTarget() metal.State { return r.verb().Target }
+
+// verb is the row of the operation's verb; an empty one on the other axes.
+func (r *run) verb() metal.VerbInfo {
+	info, _ := metal.Verb(r.op.Verb).Info()
+	return info
 }
 
 // finish ends an operation that went well.
 func finish(r *run, t task) (verdict, error) {
 	e := eventOf(t)
-	if metal.Verb(r.op.Verb) == metal.VerbManage && e == metal.EventDone {
-		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(keyPowerFailures)
+	if finished := verbPlans[metal.Verb(r.op.Verb)].finished; finished != nil {
+		finished(r)
 	}
-	if r.node.ProvisionState.Is(metal.Cleaning) && (metal.Verb(r.op.Verb) == metal.VerbClean || r.node.Retired) {
+	if r.node.ProvisionState.Is(metal.Cleaning) && (r.verb().Target == metal.Manageable || r.node.Retired) {
 		e = metal.EventManage
 	}
 	eventType := historyType(r.node.ProvisionState)
@@ -133,7 +92,7 @@ func finish(r *run, t task) (verdict, error) {
 	r.node.LastError = nil
 	r.clearSteps()
 	r.forgetRamdisk(true)
-	r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(keyAgentAttempted)
+	r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(metal.InfoAgentAttempted)
 	r.history("INFO", eventType, fmt.Sprintf("The node is %s.", r.node.ProvisionState))
 	r.close()
 	return done, nil
@@ -174,13 +133,13 @@ func (r *run) callbackTimeout() time.Duration {
 }
 
 // deleteTasks tear an instance down and clean the node for the next one.
-func (r *run) deleteTasks() []task {
-	tasks := r.consoleTasks(false)
-	if r.usesRamdisk() {
-		tasks = append(tasks, setPower(metal.PowerOff))
-		tasks = append(tasks, r.ejectTasks()...)
+func (r *run) deleteTasks() ([]task, error) {
+	m := r.machine()
+	tasks := slices.Clone(m.Console(false))
+	if tearDown := m.Row(metal.DeployInterface).Deploy.TearDown; tearDown != nil {
+		tasks = append(tasks, tearDown(m)...)
 	}
-	return append(tasks, task{Do: "end-instance"})
+	return append(tasks, task{Do: hardware.TaskEndInstance}), nil
 }
 
 // endInstance forgets the instance, in the same write that starts cleaning.
@@ -189,10 +148,10 @@ func endInstance(r *run, _ task) (verdict, error) {
 	r.dropSecrets(metal.InstanceInfoSecrets(n.UUID))
 	n.InstanceInfo, n.InstanceUUID, n.InstanceName = metal.EmptyObject, nil, nil
 	n.AllocationUUID = nil
-	if lent, _ := n.DriverInternalInfo.Lookup("automatic_lessee").(bool); lent {
+	if lent, _ := n.DriverInternalInfo.Lookup(metal.InfoAutomaticLease).(bool); lent {
 		n.Lessee = nil
 	}
-	n.DriverInternalInfo = n.DriverInternalInfo.Without("automatic_lessee", "is_whole_disk_image", "deploy_steps")
+	n.DriverInternalInfo = n.DriverInternalInfo.Without(metal.InfoAutomaticLease, metal.InfoWholeDisk, metal.InfoDeploySteps)
 	r.forgetRamdisk(true)
 	if err := metal.Fire(n, metal.EventClean, metal.NoState, r.Now); err != nil {
 		return stay, err

@@ -2,21 +2,15 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"ferrule/metal"
 )
 
 // flow is the name of the list of steps in the node's history.
 func (r *run) flow() (name, eventType string) {
-	switch {
-	case r.kind() == "deploy":
-		return "deployment", "deployment"
-	case r.kind() == "service":
-		return "servicing", "servicing"
-	case metal.Verb(r.op.Verb) == metal.VerbClean:
-		return "manual cleaning", "manual_cleaning"
-	}
-	return "automated cleaning", "automated_cleaning"
+	name = r.verb().Flow
+	return name, strings.ReplaceAll(name, " ", "_")
 }
 
 // flowStart and flowEnd put the list of steps into the history (Ironic:

@@ -10,31 +10,23 @@ import (
 )
 
 var inspectActions = map[string]action{
-	"await-inspection": {start: awaitInspection, signal: inspectionCame},
-	"inspect-bmc":      {start: startInspectBMC, result: bmcInspected},
+	hardware.TaskAwaitInspection: {start: awaitInspection, signal: inspectionCame},
+	hardware.TaskInspectBMC:      {start: startInspectBMC, result: bmcInspected},
 }
 
 func (r *run) inspectTasks() ([]task, error) {
-	switch r.node.InspectInterface {
-	case "fake":
-		return []task{finishWith(metal.EventDone)}, nil
-	case "redfish":
-		return append(append([]task{{Do: "inspect-bmc"}}, r.cacheTasks()...), finishWith(metal.EventDone)), nil
-	case "agent":
-		var tasks []task
-		if r.Settings.PreCreatePorts {
-			tasks = append(tasks, task{Do: "macs"}.tried())
-		}
-		params := append([]string{"ipa-inspection-callback-url={relay}/v1/continue_inspection?inspection_proof={proof}"}, r.Settings.InspectParams...)
-		tasks = append(tasks, r.bootRamdisk(params...)...)
-		tasks = append(tasks, fire(metal.EventWait), task{Do: "await-inspection"})
-		if r.Settings.InspectPowerOff {
-			tasks = append(tasks, setPower(metal.PowerOff))
-		}
-		tasks = append(append(tasks, r.ejectTasks()...), r.cacheTasks()...)
-		return append(tasks, finishWith(metal.EventDone)), nil
+	m := r.machine()
+	row := m.Row(metal.InspectInterface)
+	if row.Absent {
+		return nil, hardware.Unsupported(r.node, "inspect")
 	}
-	return nil, hardware.Unsupported(r.node, "inspect")
+	var tasks []task
+	if row.Inspect.Tasks != nil {
+		tasks = row.Inspect.Tasks(m, hardware.Inspection{
+			CreatePorts: r.Settings.PreCreatePorts, KernelParams: r.Settings.InspectParams, PowerOff: r.Settings.InspectPowerOff,
+		})
+	}
+	return append(append(tasks, m.Refresh()...), finishWith(metal.EventDone)), nil
 }
 
 func awaitInspection(r *run, _ task) (verdict, error) {

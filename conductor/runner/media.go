@@ -9,84 +9,23 @@ import (
 )
 
 var mediaActions = map[string]action{
-	"publish":     {start: startPublish, result: published},
-	"retract":     {start: startRetract},
-	"new-token":   {start: newToken},
-	"boot-fields": {start: forgetBoot},
-	"boot-again":  {start: bootAgain},
+	hardware.TaskPublishMedia:   {start: startPublish, result: published},
+	hardware.TaskRetractMedia:   {start: startRetract},
+	hardware.TaskNewToken:       {start: newToken},
+	hardware.TaskForgetRamdisk:  {start: forgetBoot},
+	hardware.TaskEnterRamdisk:   {start: enterRamdisk},
+	hardware.TaskRestartRamdisk: {start: bootAgain},
 }
 
-// Keys of driver_internal_info that belong to the ramdisk under way
-// (Ironic: conductor/utils.wipe_internal_info_on_power_off and friends).
-const (
-	keyAgentURL     = "agent_url"
-	keyAgentCA      = "agent_verify_ca"
-	keyToken        = "agent_secret_token"
-	keyPregenerated = "agent_secret_token_pregenerated"
-	keyWholeDisk    = "is_whole_disk_image"
-)
-
-// usesRamdisk reports whether the node's deploy interface works through the
-// ramdisk.
-func (r *run) usesRamdisk() bool {
-	return r.node.DeployInterface == "direct" || r.node.DeployInterface == "autodetect"
-}
-
-func (r *run) virtualMedia() bool { return r.node.BootInterface == "redfish-virtual-media" }
-
-// bootRamdisk boots the ramdisk with the given kernel parameters. Off first:
-// media and boot device are set on a machine that stands still.
-func (r *run) bootRamdisk(params ...string) []task {
+// enterRamdisk notes that the operation runs a ramdisk from here on.
+func enterRamdisk(r *run, _ task) (verdict, error) {
 	r.plan.Ramdisk = true
-	tasks := []task{setPower(metal.PowerOff), {Do: "boot-fields"}}
-	if r.virtualMedia() {
-		tasks = append(tasks,
-			task{Do: "eject"}.tried(),
-			task{Do: "new-token"},
-			task{Do: "publish", Args: metal.ToJSON(params)},
-			task{Do: "insert"},
-			bootDevice("cdrom", false))
-	} else {
-		tasks = append(tasks, bootDevice("pxe", false).tried())
-	}
-	return append(tasks, setPower(metal.PowerOn))
-}
-
-// rebootRamdisk starts the machine anew, into the same ramdisk: its media are in
-// and its token holds, only the boot device is for once.
-func (r *run) rebootRamdisk() []task {
-	tasks := []task{setPower(metal.PowerOff), {Do: "boot-again"}}
-	if r.virtualMedia() {
-		tasks = append(tasks, bootDevice("cdrom", false))
-	} else {
-		tasks = append(tasks, bootDevice("pxe", false).tried())
-	}
-	return append(append(tasks, setPower(metal.PowerOn)), r.waitForCall()...)
+	return done, nil
 }
 
 func bootAgain(r *run, _ task) (verdict, error) {
 	r.forgetRamdisk(false)
 	return done, nil
-}
-
-// leaveRamdisk ends the ramdisk: off, nothing inserted, nothing published.
-// Used where a failure is cleaned up, so nothing in it may fail.
-func (r *run) leaveRamdisk() []task {
-	if !r.usesRamdisk() && metal.Verb(r.op.Verb) != metal.VerbInspect {
-		return nil
-	}
-	tasks := []task{setPower(metal.PowerOff).tried()}
-	for _, t := range r.ejectTasks() {
-		tasks = append(tasks, t.tried())
-	}
-	return tasks
-}
-
-func (r *run) ejectTasks() []task {
-	if !r.virtualMedia() {
-		return nil
-	}
-	return []task{task{Do: "eject"}.tried(), {Do: "retract"}}
 }
 
 func startPublish(r *run, t task) (verdict, error) {
@@ -134,10 +73,10 @@ func (r *run) kernelLine(params []string) []string {
 
 // ramdisk is the one that the operation boots.
 func (r *run) ramdisk() (hardware.Ramdisk, error) {
-	if metal.Verb(r.op.Verb) == metal.VerbRescue {
-		return r.Catalogue.RescueRamdiskFor(r.node)
+	if ramdisk := verbPlans[metal.Verb(r.op.Verb)].ramdisk; ramdisk != nil {
+		return ramdisk(r.machine())
 	}
-	return r.Catalogue.RamdiskFor(r.node)
+	return r.machine().DeployRamdisk()
 }
 
 func published(r *run, _ task, res metal.CommandResult) (verdict, error) {
@@ -161,12 +100,12 @@ func startRetract(r *run, _ task) (verdict, error) {
 // medium that was made elsewhere takes none: its ramdisk is told one when it
 // looks itself up (Ironic: prepare_ramdisk's can_provide_config).
 func newToken(r *run, _ task) (verdict, error) {
-	if ramdisk, err := r.Catalogue.RamdiskFor(r.node); err != nil || ramdisk.ISO != "" {
+	if ramdisk, err := r.machine().DeployRamdisk(); err != nil || ramdisk.ISO != "" {
 		return done, err
 	}
 	ref := metal.RamdiskToken(r.node.UUID).Ref()
 	r.out.NewTokens = append(r.out.NewTokens, ref)
-	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyToken, ref).With(keyPregenerated, true)
+	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(metal.InfoToken, ref).With(metal.InfoPregenerated, true)
 	return done, nil
 }
 
@@ -179,12 +118,12 @@ func forgetBoot(r *run, _ task) (verdict, error) {
 // advance outlives a mere power cycle.
 func (r *run) forgetRamdisk(all bool) {
 	info := r.node.DriverInternalInfo
-	info = info.Without(keyAgentURL, keyAgentCA, "agent_cached_clean_steps", "agent_cached_deploy_steps", "hardware_manager_version")
-	if pre, _ := info.Lookup(keyPregenerated).(bool); all || !pre {
-		if info.Text(keyToken) != "" {
+	info = info.Without(metal.InfoAgentURL, metal.InfoAgentCA, metal.InfoCachedClean, metal.InfoCachedDeploy, metal.InfoManagerVersion)
+	if pre, _ := info.Lookup(metal.InfoPregenerated).(bool); all || !pre {
+		if info.Text(metal.InfoToken) != "" {
 			r.dropSecrets(metal.RamdiskToken(r.node.UUID))
 		}
-		info = info.Without(keyToken, keyPregenerated)
+		info = info.Without(metal.InfoToken, metal.InfoPregenerated)
 	}
 	r.node.DriverInternalInfo = info
 	r.plan.Beat = false
@@ -194,7 +133,7 @@ func (r *run) forgetRamdisk(all bool) {
 // no other secret. It is always the node's own one that is sent.
 func (r *run) tokenParam() map[string]string {
 	params := map[string]string{}
-	if r.node.DriverInternalInfo.Text(keyToken) != "" {
+	if r.node.DriverInternalInfo.Text(metal.InfoToken) != "" {
 		params[metal.TokenParam] = metal.RamdiskToken(r.node.UUID).Ref()
 	}
 	return params
@@ -205,7 +144,7 @@ func (r *run) ramdiskCall(command string, params map[string]any, wait bool) (met
 	info := r.node.DriverInternalInfo
 	req := metal.Request{Operation: metal.RamdiskCall, Secrets: r.tokenParam()}
 	args := metal.RamdiskCallArgs{
-		AgentURL: info.Text(keyAgentURL), VerifyCA: info.Text(keyAgentCA), Command: command, Params: params, Wait: wait,
+		AgentURL: info.Text(metal.InfoAgentURL), VerifyCA: info.Text(metal.InfoAgentCA), Command: command, Params: params, Wait: wait,
 	}
 	if args.AgentURL == "" {
 		return req, args, errNoAgentURL

@@ -11,21 +11,13 @@ import (
 // What is kept of a node's parts: secure boot, firmware, BIOS settings. All but
 // the BIOS steps is read along the way, and nothing fails where it cannot be.
 var partActions = map[string]action{
-	"read-secure-boot": {start: readSecureBoot, result: secureBootRead},
-	"read-firmware":    {start: readFirmware, result: firmwareRead},
-	"set-bios":         {start: setBIOS},
-}
-
-// cacheTasks read again what work on the node may have changed.
-func (r *run) cacheTasks() []task {
-	if r.node.FirmwareInterface != "redfish" {
-		return nil
-	}
-	return []task{task{Do: "read-firmware"}.tried()}
+	hardware.TaskReadSecureBoot: {start: readSecureBoot, result: secureBootRead},
+	hardware.TaskReadFirmware:   {start: readFirmware, result: firmwareRead},
+	hardware.TaskSetBIOS:        {start: setBIOS},
 }
 
 func readSecureBoot(r *run, _ task) (verdict, error) {
-	if hardware.CheckManagement(r.node, metal.SecureBootGet) != nil {
+	if r.machine().Manages(metal.SecureBootGet) != nil {
 		return done, nil
 	}
 	return r.bmc(metal.SecureBootGet, nil, 0)
@@ -62,18 +54,6 @@ func filled(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// biosStep is what a step of the fake BIOS interface consists of: the settings
-// that it applies are those that it shows.
-func biosStep(s metal.Step) []task {
-	switch s.Step {
-	case "apply_configuration":
-		return []task{{Do: "set-bios", Args: metal.ToJSON(s.Args["settings"])}}
-	case "factory_reset":
-		return []task{{Do: "set-bios", Args: "[]"}}
-	}
-	return nil
 }
 
 func setBIOS(r *run, t task) (verdict, error) {

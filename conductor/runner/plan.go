@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -28,15 +29,8 @@ type plan struct {
 	Version metal.JSON   `json:"version,omitempty"` // the ramdisk's hardware_manager_version
 }
 
-// task is one entry of the plan: the name of an action and its arguments.
-type task struct {
-	Do         string     `json:"do"`
-	Args       metal.JSON `json:"args,omitempty"`
-	BestEffort bool       `json:"bestEffort,omitempty"` // a failure is passed over
-	Repeats    int        `json:"repeats,omitempty"`    // how often it was begun anew, its outcome being unknown
-}
-
-func (t task) tried() task { t.BestEffort = true; return t }
+// task is one entry of the plan.
+type task = hardware.Task
 
 // verdict is how an action's turn ended.
 type verdict int
@@ -56,9 +50,14 @@ type action struct {
 	timesOut bool // the end of its wait is its end, and no failure
 }
 
-// actions is the whole list; each group is defined beside what it belongs to.
+// actionGroups are all actions; each group is defined beside what it belongs to.
+func actionGroups() []map[string]action {
+	return []map[string]action{flowActions, bmcActions, actionActions, mediaActions, stepActions, partActions, rescueActions, inspectActions}
+}
+
+// actions finds the action of a task.
 func actions(name string) (action, bool) {
-	for _, group := range [...]map[string]action{flowActions, bmcActions, actionActions, mediaActions, stepActions, partActions, rescueActions, inspectActions} {
+	for _, group := range actionGroups() {
 		if a, ok := group[name]; ok {
 			return a, true
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -30,8 +31,8 @@ func seePower(w World, out *Outcome, e metal.InboxEntry) {
 		powerFault(w, out, p)
 		return
 	}
-	if n.DriverInternalInfo.Lookup(keyPowerFailures) != nil {
-		n.DriverInternalInfo = n.DriverInternalInfo.Without(keyPowerFailures)
+	if n.DriverInternalInfo.Lookup(metal.InfoPowerFailures) != nil {
+		n.DriverInternalInfo = n.DriverInternalInfo.Without(metal.InfoPowerFailures)
 	}
 	if n.Fault != nil && *n.Fault == metal.FaultPower {
 		n.Maintenance, n.MaintenanceReason, n.Fault = false, nil, nil
@@ -54,7 +55,7 @@ func seeHealth(w World, out *Outcome, health metal.Health) {
 	if n.Health != nil {
 		before = *n.Health
 	}
-	if !w.Settings.WatchHealth || n.ManagementInterface != "redfish" || before == string(health) {
+	if !w.Settings.WatchHealth || !w.Catalogue.Machine(n).Row(metal.ManagementInterface).Management.TellsHealth || before == string(health) {
 		return
 	}
 	n.Health = filled(string(health))
@@ -65,18 +66,15 @@ func seeHealth(w World, out *Outcome, health metal.Health) {
 	})
 }
 
-// keyPowerFailures counts failed reads in a row in driver_internal_info.
-const keyPowerFailures = "power_failures"
-
 func powerFault(w World, out *Outcome, p metal.PowerPayload) {
 	n := &out.Node
 	if n.Maintenance {
 		return
 	}
 	var failures int
-	_ = metal.ToJSON(n.DriverInternalInfo.Lookup(keyPowerFailures)).Decode(&failures)
+	_ = metal.ToJSON(n.DriverInternalInfo.Lookup(metal.InfoPowerFailures)).Decode(&failures)
 	failures++
-	n.DriverInternalInfo = n.DriverInternalInfo.With(keyPowerFailures, failures)
+	n.DriverInternalInfo = n.DriverInternalInfo.With(metal.InfoPowerFailures, failures)
 	if failures <= w.Settings.PowerSyncMaxRetries {
 		return // the last confirmed value stays
 	}
@@ -99,15 +97,15 @@ func (r *run) powerTasks() []task {
 	var tasks []task
 	switch metal.PowerState(r.op.Verb) {
 	case metal.Rebooting:
-		tasks = []task{setPower(metal.PowerOff), setPower(metal.PowerOn)}
+		tasks = []task{hardware.SetPower(metal.PowerOff), hardware.SetPower(metal.PowerOn)}
 	case metal.SoftRebooting:
-		tasks = []task{r.softOff(), setPower(metal.PowerOn)}
+		tasks = []task{r.softOff(), hardware.SetPower(metal.PowerOn)}
 	case metal.SoftPowerOff:
 		tasks = []task{r.softOff()}
 	default:
-		tasks = []task{setPower(metal.PowerState(r.op.Verb))}
+		tasks = []task{hardware.SetPower(metal.PowerState(r.op.Verb))}
 	}
-	return append(tasks, task{Do: "power-done"})
+	return append(tasks, task{Do: hardware.TaskPowerDone})
 }
 
 func (r *run) softOff() task {
@@ -118,11 +116,7 @@ func (r *run) softOff() task {
 	if args.Timeout == 0 {
 		args.Timeout = int(r.Settings.SoftPowerTimeout.Seconds())
 	}
-	return task{Do: "power", Args: metal.ToJSON(metal.SetPowerArgs{Target: metal.SoftPowerOff, TimeoutSeconds: args.Timeout})}
-}
-
-func setPower(target metal.PowerState) task {
-	return task{Do: "power", Args: metal.ToJSON(metal.SetPowerArgs{Target: target})}
+	return task{Do: hardware.TaskSetPower, Args: metal.ToJSON(metal.SetPowerArgs{Target: metal.SoftPowerOff, TimeoutSeconds: args.Timeout})}
 }
 
 // powerDone ends a power operation.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -14,14 +15,14 @@ func (r *run) stepSucceeded(last metal.RamdiskCommand) error {
 	s := *r.step()
 	if s.RebootRequested {
 		// The wait that is under way ends first.
-		r.push(append([]task{fire(metal.EventResume)}, r.rebootRamdisk()...)...)
+		r.push(append([]task{hardware.Fire(metal.EventResume)}, r.machine().RebootRamdisk()...)...)
 	}
 	if s.Interface != "raid" {
 		return nil
 	}
 	switch s.Step {
 	case "create_configuration", "apply_configuration":
-		return r.raidBuilt(last.Result[r.kind()+"_result"])
+		return r.raidBuilt(last.Result[string(r.kind())+"_result"])
 	case "delete_configuration":
 		r.node.RAIDConfig = metal.EmptyObject
 	}

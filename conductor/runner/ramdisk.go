@@ -10,7 +10,7 @@ import (
 
 // sendStep asks the ramdisk to begin the step under way.
 func sendStep(r *run, _ task) (verdict, error) {
-	kind, s := r.kind(), *r.step()
+	kind, s := string(r.kind()), *r.step()
 	params := r.nodeParams()
 	step := map[string]any{}
 	if err := metal.ToJSON(s).Decode(&step); err != nil {
@@ -21,17 +21,16 @@ func sendStep(r *run, _ task) (verdict, error) {
 	if err != nil {
 		return stay, err
 	}
-	if kind == "deploy" && s.Step == "write_image" { // its arguments are the conductor's
-		img, err := hardware.ImageOf(r.node)
+	if own, ok := r.machine().Step(r.kind(), s); ok && own.Args != nil {
+		stepArgs, err := own.Args(r.machine())
 		if err != nil {
 			return stay, err
 		}
-		stepArgs := map[string]any{"image_info": r.imageInfo(img), "configdrive": nil}
 		drive, err := r.instanceSecret("configdrive")
 		if err != nil {
 			return stay, err
 		}
-		if drive != "" {
+		if own.ConfigDrive && drive != "" {
 			req.Secrets[metal.ConfigDriveParam], args.ConfigDrive = drive, true
 		}
 		params["step"] = map[string]any{"interface": s.Interface, "step": s.Step, "args": stepArgs}
@@ -101,7 +100,7 @@ func stepSent(r *run, t task, res metal.CommandResult) (verdict, error) {
 
 // afterHeartbeat begins the task anew when the ramdisk calls.
 func afterHeartbeat(r *run, t task) (verdict, error) {
-	r.push(fire(metal.EventWait), task{Do: "await-heartbeat"}, fire(metal.EventResume), t)
+	r.push(hardware.Fire(metal.EventWait), task{Do: hardware.TaskAwaitHeartbeat}, hardware.Fire(metal.EventResume), t)
 	return done, nil
 }
 
@@ -129,7 +128,7 @@ func polled(r *run, t task, res metal.CommandResult) (verdict, error) {
 	if err != nil || c.Busy {
 		return awaitStep(r, t)
 	}
-	kind := r.kind()
+	kind := string(r.kind())
 	last, fresh := lastCommand(c.Commands)
 	if fresh {
 		// Freshly booted: the step has asked for a restart, or never began.
@@ -153,14 +152,14 @@ func polled(r *run, t task, res metal.CommandResult) (verdict, error) {
 		}
 		return done, nil
 	case "CLEAN_VERSION_MISMATCH", "VERSION_MISMATCH":
-		r.push(fire(metal.EventResume), task{Do: "ramdisk-steps", Args: metal.ToJSON(kind)}, task{Do: "agent-step"}, fire(metal.EventWait), t)
+		r.push(hardware.Fire(metal.EventResume), task{Do: hardware.TaskRamdiskSteps, Args: metal.ToJSON(kind)}, task{Do: hardware.TaskAgentStep}, hardware.Fire(metal.EventWait), t)
 		return done, nil
 	}
 	return stay, fmt.Errorf("%v", errorText(last))
 }
 
 func (r *run) begunAgain(t task) (verdict, error) {
-	r.push(fire(metal.EventResume), task{Do: "agent-step"}, fire(metal.EventWait), t)
+	r.push(hardware.Fire(metal.EventResume), task{Do: hardware.TaskAgentStep}, hardware.Fire(metal.EventWait), t)
 	return done, nil
 }
 
@@ -205,28 +204,11 @@ func ramdiskResult(res metal.CommandResult) (metal.RamdiskCallResult, error) {
 	return c, nil
 }
 
-// ramdiskTask is one plain call of the ramdisk's API, waited for.
-func ramdiskTask(command string, params map[string]any) task {
-	if params == nil {
-		params = map[string]any{}
-	}
-	return task{Do: "ramdisk", Args: metal.ToJSON(plainCall{Command: command, Params: params})}
-}
-
-// plainCall is the argument of such a task.
-type plainCall struct {
-	Command string         `json:"command"`
-	Params  map[string]any `json:"params"`
-}
-
-func callOf(t task) plainCall {
-	var c plainCall
+func callOf(t task) hardware.RamdiskCall {
+	var c hardware.RamdiskCall
 	_ = t.Args.Decode(&c) // written here
 	return c
 }
-
-// powerOffCall asks the ramdisk to switch its machine off.
-const powerOffCall = "standby.power_off"
 
 func callRamdisk(r *run, t task) (verdict, error) {
 	c := callOf(t)
@@ -238,9 +220,9 @@ func callRamdisk(r *run, t task) (verdict, error) {
 func called(r *run, t task, res metal.CommandResult) (verdict, error) {
 	c, err := ramdiskResult(res)
 	switch {
-	case res.ErrorCode == metal.CodeOutcomeUnknown && callOf(t).Command != powerOffCall:
+	case res.ErrorCode == metal.CodeOutcomeUnknown && callOf(t).Command != hardware.RamdiskPowerOff:
 		return again(r, t, res)
-	case t.BestEffort && (!isRunning(c.Command) || callOf(t).Command == powerOffCall):
+	case t.BestEffort && (!isRunning(c.Command) || callOf(t).Command == hardware.RamdiskPowerOff):
 		return done, nil
 	case err != nil:
 		return stay, err

@@ -2,14 +2,15 @@ package runner
 
 import (
 	"errors"
+	"slices"
 
 	"ferrule/hardware"
 	"ferrule/metal"
 )
 
 var rescueActions = map[string]action{
-	"finalize-rescue": {start: finalizeRescue, result: called},
-	"rescue-password": {start: dropRescuePassword},
+	hardware.TaskFinalizeRescue: {start: finalizeRescue, result: called},
+	hardware.TaskRescuePassword: {start: dropRescuePassword},
 }
 
 // Keys of instance_info that hold the rescue password, as it was given and
@@ -19,42 +20,36 @@ const (
 	keyHashedRescuePassword = "hashed_rescue_password"
 )
 
-// rescueTasks boot a ramdisk that somebody can log in to. Ironic:
-// conductor/manager._do_node_rescue, drivers/modules/agent.AgentRescue.
 func (r *run) rescueTasks() ([]task, error) {
-	switch r.node.RescueInterface {
-	case "fake":
-		return []task{finishWith(metal.EventDone)}, nil
-	case "agent":
-		tasks := r.bootRamdisk("ipa-api-url={relay}")
-		tasks = append(tasks, r.waitForCall()...)
-		tasks = append(tasks, task{Do: "finalize-rescue"}, task{Do: "rescue-password"})
-		return append(append(tasks, r.ejectTasks()...), finishWith(metal.EventDone)), nil
-	}
-	return nil, hardware.Unsupported(r.node, "rescue")
+	return r.rescuePiece(func(row hardware.Rescue) func(hardware.Machine) []task { return row.Begin })
 }
 
 func (r *run) unrescueTasks() ([]task, error) {
-	switch r.node.RescueInterface {
-	case "fake":
-		return []task{finishWith(metal.EventDone)}, nil
-	case "agent":
-		return append(r.bootInstance(), finishWith(metal.EventDone)), nil
-	}
-	return nil, hardware.Unsupported(r.node, "rescue")
+	return r.rescuePiece(func(row hardware.Rescue) func(hardware.Machine) []task { return row.End })
 }
 
-// leaveRescue is the clean-up of a rescue that failed or was aborted. After an
-// abort the machine keeps running.
+// rescuePiece is one piece of the rescue interface, and the end of the verb.
+func (r *run) rescuePiece(of func(hardware.Rescue) func(hardware.Machine) []task) ([]task, error) {
+	m := r.machine()
+	row := m.Row(metal.RescueInterface)
+	if row.Absent {
+		return nil, hardware.Unsupported(r.node, "rescue")
+	}
+	var tasks []task
+	if piece := of(row.Rescue); piece != nil {
+		tasks = piece(m)
+	}
+	return append(tasks, finishWith(metal.EventDone)), nil
+}
+
+// leaveRescue is the clean-up of a rescue that failed or was aborted.
 func (r *run) leaveRescue() []task {
-	tasks := []task{{Do: "rescue-password"}}
-	if r.node.RescueInterface != "agent" {
-		return tasks
+	tasks := []task{{Do: hardware.TaskRescuePassword}}
+	m := r.machine()
+	if cleanUp := m.Row(metal.RescueInterface).Rescue.CleanUp; cleanUp != nil {
+		return append(hardware.AllTried(tasks), cleanUp(m, r.plan.Aborted)...)
 	}
-	if !r.plan.Aborted {
-		tasks = append(tasks, setPower(metal.PowerOff))
-	}
-	return allTried(append(tasks, r.ejectTasks()...))
+	return tasks
 }
 
 // finalizeRescue sets the password, and with it ends the ramdisk's calls.
@@ -82,9 +77,10 @@ func dropRescuePassword(r *run, _ task) (verdict, error) {
 }
 
 // adoptTasks take an instance over as it is.
-func (r *run) adoptTasks() []task {
-	if r.node.DeployInterface == "direct" || r.node.DeployInterface == "autodetect" {
-		r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(keyWholeDisk, true)
+func (r *run) adoptTasks() ([]task, error) {
+	m := r.machine()
+	if adopt := m.Row(metal.DeployInterface).Deploy.Adopt; adopt != nil {
+		adopt(r.node)
 	}
-	return append(r.consoleTasks(true), finishWith(metal.EventDone))
+	return append(slices.Clone(m.Console(true)), finishWith(metal.EventDone)), nil
 }

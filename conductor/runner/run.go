@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -58,7 +59,7 @@ func reserve(out *Outcome, host string) {
 		if op.FinishedAt != nil {
 			continue
 		}
-		held = held || op.Axis != metal.AxisProvision || !waits(out.Node.ProvisionState)
+		held = held || op.Axis.Reserves(out.Node.ProvisionState)
 	}
 	switch {
 	case !held:
@@ -66,11 +67,6 @@ func reserve(out *Outcome, host string) {
 	case out.Node.Reservation == nil:
 		out.Node.Reservation = &host
 	}
-}
-
-func waits(s metal.State) bool {
-	info, _ := s.Info()
-	return info.Waiting || info.Class == metal.Hold
 }
 
 // take hands the entry to the operation, where it is for it.
@@ -99,11 +95,8 @@ func (r *run) takeVerb(e metal.InboxEntry) error {
 	if p.OperationID != r.op.ID {
 		return nil
 	}
-	switch metal.Verb(p.Verb) {
-	case metal.VerbAbort:
-		return r.abort()
-	case metal.VerbUnhold:
-		return r.unhold()
+	if signal, ok := verbSignals[metal.Verb(p.Verb)]; ok {
+		return signal(r)
 	}
 	if r.op.Plan != "" {
 		return nil // begun already
@@ -262,6 +255,9 @@ func (r *run) setTimer(at time.Time) {
 	r.plan.TimerAt = &at
 	r.out.Timers = append(r.out.Timers, metal.TimerPayload{OperationID: r.op.ID, Deadline: at})
 }
+
+// machine is the node with the rows of its interfaces.
+func (r *run) machine() hardware.Machine { return r.Catalogue.Machine(r.node) }
 
 // command issues one command for the current task and waits for its result.
 func (r *run) command(req metal.Request, args any, extra time.Duration) (verdict, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -24,8 +25,8 @@ func isRunning(c *metal.RamdiskCommand) bool {
 // awaitCommand leaves the decision about t to the state of its command: the
 // ramdisk is asked at each heartbeat until the command has ended.
 func (r *run) awaitCommand(t task, c metal.RamdiskCommand) (verdict, error) {
-	waits := task{Do: "ramdisk-running", Args: metal.ToJSON(runningCommand{ID: c.ID, Name: c.Name, Task: t}), BestEffort: t.BestEffort}
-	r.push(fire(metal.EventWait), waits)
+	waits := task{Do: hardware.TaskRamdiskRunning, Args: metal.ToJSON(runningCommand{ID: c.ID, Name: c.Name, Task: t}), BestEffort: t.BestEffort}
+	r.push(hardware.Fire(metal.EventWait), waits)
 	return done, nil
 }
 
@@ -74,7 +75,7 @@ func runningSeen(r *run, t task, res metal.CommandResult) (verdict, error) {
 	if isRunning(found) {
 		return awaitRunning(r, t)
 	}
-	if _, err := fireEvent(r, fire(metal.EventResume)); err != nil {
+	if _, err := fireEvent(r, hardware.Fire(metal.EventResume)); err != nil {
 		return stay, err
 	}
 	if found == nil {

@@ -7,36 +7,23 @@ import (
 	"sort"
 	"strings"
 
-	"ferrule/hardware"
 	"ferrule/metal"
-)
-
-// The kinds of steps, as arguments of tasks; also the ramdisk's extensions.
-const (
-	kindClean   metal.JSON = `"clean"`
-	kindDeploy  metal.JSON = `"deploy"`
-	kindService metal.JSON = `"service"`
 )
 
 var errNoAgentURL = errors.New("the ramdisk has not called yet, so that its address is unknown")
 
-func kindName(kind metal.JSON) string { return strings.Trim(string(kind), `"`) }
-
 // driverSteps are the steps that the node's own interfaces offer without a
 // ramdisk.
-func (r *run) driverSteps(kind metal.JSON) []metal.Step {
-	return hardware.DriverSteps(r.node, metal.StepKind(kindName(kind)))
-}
+func (r *run) driverSteps(kind metal.StepKind) []metal.Step { return r.machine().Steps(kind) }
 
 // kind is the sort of steps that the operation runs.
-func (r *run) kind() string {
-	switch metal.Verb(r.op.Verb) {
-	case metal.VerbActive, metal.VerbRebuild:
-		return "deploy"
-	case metal.VerbService:
-		return "service"
-	}
-	return "clean"
+func (r *run) kind() metal.StepKind { return r.verb().Steps }
+
+// kindOf is the sort of steps that a task is about.
+func kindOf(t task) metal.StepKind {
+	var kind metal.StepKind
+	_ = t.Args.Decode(&kind) // written by a row or here
+	return kind
 }
 
 func findStep(known []metal.Step, s metal.Step) (metal.Step, bool) {
@@ -79,7 +66,7 @@ func without(steps []metal.Step, forbidden []string) []metal.Step {
 }
 
 func listDriverSteps(r *run, t task) (verdict, error) {
-	r.plan.Steps = r.automatic(r.driverSteps(t.Args))
+	r.plan.Steps = r.automatic(r.driverSteps(kindOf(t)))
 	return done, nil
 }
 
@@ -112,7 +99,7 @@ func (r *run) ordered(steps []metal.Step) []metal.Step {
 }
 
 func (r *run) priority(s metal.Step) (int, bool) {
-	if r.kind() != "clean" {
+	if r.kind() != metal.CleanSteps {
 		return 0, false
 	}
 	if p, ok := r.Settings.CleanStepPriority[s.Name()]; ok {
@@ -133,7 +120,7 @@ func (r *run) priority(s metal.Step) (int, bool) {
 
 // askSteps asks the ramdisk which steps it offers.
 func askSteps(r *run, t task) (verdict, error) {
-	kind := kindName(t.Args)
+	kind := string(kindOf(t))
 	return r.askRamdisk(kind+".get_"+kind+"_steps", r.nodeParams(), true)
 }
 
@@ -156,46 +143,43 @@ func stepsCame(r *run, t task, res metal.CommandResult) (verdict, error) {
 	if isRunning(c.Command) {
 		return r.awaitCommand(t, *c.Command)
 	}
-	kind := kindName(t.Args)
+	kind := string(kindOf(t))
 	steps, err := flatten(c.Command.Result[kind+"_steps"])
 	if err != nil {
 		return stay, err
 	}
-	version := metal.ToJSON(c.Command.Result["hardware_manager_version"])
+	version := metal.ToJSON(c.Command.Result[metal.InfoManagerVersion])
 	r.plan.Version = version
-	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With("hardware_manager_version", version)
-	return done, r.mergeSteps(kind, r.ownable(steps))
+	r.node.DriverInternalInfo = r.node.DriverInternalInfo.With(metal.InfoManagerVersion, version)
+	return done, r.mergeSteps(kindOf(t), r.ownable(steps))
 }
 
 // ownable keeps the steps of interfaces that the node leaves to the ramdisk.
 func (r *run) ownable(steps []metal.Step) []metal.Step {
 	return slices.DeleteFunc(steps, func(s metal.Step) bool {
-		return s.Interface != "deploy" && r.node.Interface(metal.InterfaceType(s.Interface)) != "agent"
+		return !r.machine().Row(metal.InterfaceType(s.Interface)).Ramdisk
 	})
 }
 
 // mergeSteps makes the final list, now that the ramdisk's part is known.
-func (r *run) mergeSteps(kind string, inBand []metal.Step) error {
+func (r *run) mergeSteps(kind metal.StepKind, inBand []metal.Step) error {
 	switch {
-	case kind == "deploy":
+	case kind == metal.DeploySteps:
 		return r.mergeDeploySteps(inBand)
 	case r.chosen():
-		steps, unknown, err := asked(append(r.driverSteps(metal.ToJSON(kind)), inBand...), r.plan.Steps)
+		steps, unknown, err := asked(append(r.driverSteps(kind), inBand...), r.plan.Steps)
 		if len(unknown) > 0 {
 			err = fmt.Errorf("neither the node's drivers nor its ramdisk offer the steps: %s", strings.Join(unknown, ", "))
 		}
 		r.plan.Steps = steps
 		return err
 	}
-	r.plan.Steps = r.automatic(append(r.driverSteps(kindClean), inBand...))
+	r.plan.Steps = r.automatic(append(r.driverSteps(metal.CleanSteps), inBand...))
 	return nil
 }
 
 // chosen reports whether the steps are those of a request, in its order.
-func (r *run) chosen() bool {
-	v := metal.Verb(r.op.Verb)
-	return v == metal.VerbClean || v == metal.VerbService
-}
+func (r *run) chosen() bool { return r.verb().Ordered }
 
 // automatic is the list of an automated cleaning.
 func (r *run) automatic(steps []metal.Step) []metal.Step {

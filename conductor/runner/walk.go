@@ -11,18 +11,17 @@ import (
 )
 
 var stepActions = map[string]action{
-	"driver-steps":  {start: listDriverSteps},
-	"ramdisk-steps": {start: askSteps, result: stepsCame},
-	"steps":         {start: nextStep},
-	"step-done":     {start: stepDone},
-	"flow-start":    {start: flowStart},
-	"flow-end":      {start: flowEnd},
-	"pause":         {start: pause, timesOut: true},
-	"agent-step":    {start: sendStep, result: stepSent, judges: true},
-	"agent-poll":    {start: awaitStep, signal: pollStep, result: polled, judges: true},
-	"ramdisk":       {start: callRamdisk, result: called, judges: true},
-
-	"ramdisk-running": {start: awaitRunning, signal: pollStep, result: runningSeen, judges: true},
+	hardware.TaskDriverSteps:    {start: listDriverSteps},
+	hardware.TaskRamdiskSteps:   {start: askSteps, result: stepsCame},
+	hardware.TaskSteps:          {start: nextStep},
+	hardware.TaskStepDone:       {start: stepDone},
+	hardware.TaskFlowStart:      {start: flowStart},
+	hardware.TaskFlowEnd:        {start: flowEnd},
+	hardware.TaskPause:          {start: pause, timesOut: true},
+	hardware.TaskAgentStep:      {start: sendStep, result: stepSent, judges: true},
+	hardware.TaskAgentPoll:      {start: awaitStep, signal: pollStep, result: polled, judges: true},
+	hardware.TaskCallRamdisk:    {start: callRamdisk, result: called, judges: true},
+	hardware.TaskRamdiskRunning: {start: awaitRunning, signal: pollStep, result: runningSeen, judges: true},
 }
 
 // The walk along the list of steps: one at a time, the cursor in the plan.
@@ -46,37 +45,17 @@ func nextStep(r *run, t task) (verdict, error) {
 	s := r.plan.Steps[r.plan.Index]
 	r.showStep(nil)
 	var tasks []task
+	own, offered := r.machine().Step(r.kind(), s)
 	switch {
 	case s.Reserved():
 		tasks = r.reservedStep(s)
-	case r.offered(s):
-		tasks = r.ownStep(s)
-	default:
-		tasks = agentStep()
+	case !offered:
+		tasks = hardware.AgentStep()
+	case own.Tasks != nil:
+		tasks = own.Tasks(r.machine(), s)
 	}
-	r.push(append(tasks, task{Do: "step-done"}, t)...)
+	r.push(append(tasks, task{Do: hardware.TaskStepDone}, t)...)
 	return done, nil
-}
-
-// offered reports whether one of the node's own interfaces carries the step out.
-func (r *run) offered(s metal.Step) bool {
-	_, ok := findStep(r.driverSteps(metal.ToJSON(r.kind())), s)
-	return ok
-}
-
-// ownStep is what a step of the node's own interfaces consists of. Those of the
-// fake ones are done as soon as they are begun.
-func (r *run) ownStep(s metal.Step) []task {
-	if s.Step == hardware.StepServiceWait {
-		return r.waitForCall()
-	}
-	switch {
-	case r.kind() == "deploy":
-		return r.deployStep(s)
-	case s.Interface == "bios":
-		return biosStep(s)
-	}
-	return nil
 }
 
 // reservedStep is what a step of the conductor's own consists of.
@@ -84,37 +63,32 @@ func (r *run) reservedStep(s metal.Step) []task {
 	switch s.Step {
 	case metal.StepPowerOn:
 		if r.plan.Ramdisk && (r.node.PowerState == nil || *r.node.PowerState != string(metal.PowerOn)) {
-			return r.rebootRamdisk()
+			return r.machine().RebootRamdisk()
 		}
-		return []task{setPower(metal.PowerOn)}
+		return []task{hardware.SetPower(metal.PowerOn)}
 	case metal.StepPowerOff:
-		return []task{setPower(metal.PowerOff)}
+		return []task{hardware.SetPower(metal.PowerOff)}
 	case metal.StepReboot:
 		if r.plan.Ramdisk {
-			return r.rebootRamdisk()
+			return r.machine().RebootRamdisk()
 		}
-		return []task{setPower(metal.PowerOff), setPower(metal.PowerOn)}
+		return []task{hardware.SetPower(metal.PowerOff), hardware.SetPower(metal.PowerOn)}
 	case metal.StepHold:
-		return append([]task{{Do: "hold"}}, r.afterHold()...)
+		return append([]task{{Do: hardware.TaskHold}}, r.afterHold()...)
 	}
 	if seconds, given := s.Args["seconds"]; given {
-		return []task{fire(metal.EventWait), {Do: "pause", Args: metal.ToJSON(seconds)}, fire(metal.EventResume)}
+		return []task{hardware.Fire(metal.EventWait), {Do: hardware.TaskPause, Args: metal.ToJSON(seconds)}, hardware.Fire(metal.EventResume)}
 	}
-	return r.waitForCall()
-}
-
-// waitForCall goes on when the ramdisk calls.
-func (r *run) waitForCall() []task {
-	return []task{fire(metal.EventWait), {Do: "await-heartbeat"}, fire(metal.EventResume)}
+	return hardware.WaitForCall()
 }
 
 // afterHold: unhold leaves the node waiting for its ramdisk. Where none was
 // booted, and in servicing, nobody would call.
 func (r *run) afterHold() []task {
-	if r.plan.Ramdisk && r.kind() != "service" {
-		return r.waitForCall()
+	if r.plan.Ramdisk && r.kind() != metal.ServiceSteps {
+		return hardware.WaitForCall()
 	}
-	return []task{fire(metal.EventResume)}
+	return []task{hardware.Fire(metal.EventResume)}
 }
 
 // pause lets time pass in a wait state.
@@ -137,14 +111,10 @@ func pause(r *run, t task) (verdict, error) {
 	return stay, nil
 }
 
-func agentStep() []task {
-	return []task{{Do: "agent-step"}, fire(metal.EventWait), {Do: "agent-poll"}, fire(metal.EventResume)}
-}
-
 func stepDone(r *run, _ task) (verdict, error) {
 	if r.plan.Aborted {
 		r.plan.Failure = r.abortText()
-		r.plan.Tasks = append(r.cleanUp(), task{Do: "failed"})
+		r.plan.Tasks = append(r.cleanUp(), task{Do: hardware.TaskFailed})
 		return done, nil
 	}
 	r.plan.Index++
@@ -155,9 +125,9 @@ func stepDone(r *run, _ task) (verdict, error) {
 func (r *run) showStep(extra map[string]any) {
 	shown := metal.ToJSON(r.shown(r.plan.Steps[r.plan.Index], extra))
 	switch r.kind() {
-	case "deploy":
+	case metal.DeploySteps:
 		r.node.DeployStep = shown
-	case "service":
+	case metal.ServiceSteps:
 		r.node.ServiceStep = shown
 	default:
 		r.node.CleanStep = shown
@@ -176,7 +146,7 @@ func (r *run) shown(s metal.Step, extra map[string]any) map[string]any {
 	}
 	if !r.chosen() {
 		m["argsinfo"] = s.ArgsInfo
-		if r.kind() == "clean" {
+		if r.kind() == metal.CleanSteps {
 			m["requires_ramdisk"] = s.RequiresRamdisk
 		}
 	}
