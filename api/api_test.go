@@ -96,6 +96,15 @@ func TestCredentialsAreSealed(t *testing.T) {
 	}
 }
 
+func TestAMaskIsNoCredentialOfANewNode(t *testing.T) {
+	s := serve(t)
+	answer := s.ask("latest", http.MethodPost, "/v1/nodes", `{"driver":"fake-hardware","name":"copy","driver_info":{"redfish_password":"******"}}`).want(http.StatusBadRequest)
+	if !strings.Contains(answer.Body.String(), "redfish_password") {
+		t.Errorf("the error does not name the key: %s", answer.Body)
+	}
+	s.ask("latest", http.MethodGet, "/v1/nodes/copy", "").want(http.StatusNotFound)
+}
+
 func TestMaskWrittenBackKeepsTheSecret(t *testing.T) {
 	s := serve(t)
 	uuid := s.node(`{"driver": "fake-hardware", "driver_info": {"redfish_password": "obviously-fake"}}`)

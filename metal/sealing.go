@@ -151,10 +151,14 @@ func (s *Sealing) keep(v, old any, _ []string) (any, error) {
 }
 
 // put gives a credential a ref.
-func (s *Sealing) put(v, _ any, path []string) (any, error) {
+func (s *Sealing) put(v, old any, path []string) (any, error) {
 	text, isText := v.(string)
 	if v == nil || isText && text == "" {
 		return v, nil
+	}
+	if text == Masked && old == nil && len(s.own) == 0 {
+		return nil, Errorf(Invalid, "%s is %s, which stands for a credential in answers and is none itself. "+
+			"Give the credential, or leave it out.", strings.Join(path, "/"), Masked)
 	}
 	ref := s.ref(path)
 	if !isText {

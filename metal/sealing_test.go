@@ -31,7 +31,7 @@ func drawDocument(t *rapid.T, next *int, depth int) any {
 		}
 		return list
 	case 3:
-		return rapid.SampledFrom([]any{nil, true, "", "******", "driver_info/redfish_password"}).Draw(t, "odd")
+		return rapid.SampledFrom([]any{nil, true, "", "*****", "driver_info/redfish_password"}).Draw(t, "odd")
 	}
 	return text
 }
@@ -104,6 +104,25 @@ func TestSealingLosesNothing(t *testing.T) {
 			t.Fatalf("written back: %s, not %s; puts %v, drops %v, %v", ToJSON(kept), ToJSON(moved), again.Puts, again.Drops, err)
 		}
 	})
+}
+
+// What answers show in place of a credential is nobody's credential: a script
+// that copies nodes would enrol them all with it.
+func TestAMaskIsNoCredentialOfANewObject(t *testing.T) {
+	for _, document := range []any{
+		map[string]any{"redfish_password": Masked},
+		map[string]any{"a": map[string]any{"snmp_priv_password": Masked}},
+		[]any{map[string]any{"args": map[string]any{"password": Masked}}},
+	} {
+		s := &Sealing{Place: SecretPlace{RunbookSecrets, "u", "p"}}
+		if moved, err := s.Move(document); ReasonOf(err) != Invalid || !strings.Contains(err.Error(), Masked) {
+			t.Errorf("%s: %s, %v", ToJSON(document), ToJSON(moved), err)
+		}
+	}
+	plain := &Sealing{Place: SecretPlace{RunbookSecrets, "u", "p"}}
+	if _, err := plain.Move(map[string]any{"note": Masked}); err != nil {
+		t.Errorf("under a key that is no credential's: %v", err)
+	}
 }
 
 // A ref that has moved is not given to another value.

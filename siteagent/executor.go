@@ -178,7 +178,11 @@ func (e *executor) act(log *slog.Logger, cmd metal.Command) (metal.CommandResult
 		log.Warn("command was cut off by the agent's stop; its outcome is unknown")
 		return metal.CommandResult{}, false
 	}
-	log.Info("command done", "ok", result.OK, "code", result.ErrorCode, "message", result.Message, "took", time.Since(began))
+	level := slog.LevelInfo
+	if cmd.Kind == metal.KindWatch && result.OK {
+		level = slog.LevelDebug // leases of the power watch, every few minutes for each node
+	}
+	log.Log(ctx, level, "command done", "ok", result.OK, "code", result.ErrorCode, "message", result.Message, "took", time.Since(began))
 	return e.finish(cmd, result), true
 }
 

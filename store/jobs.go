@@ -73,7 +73,7 @@ type steadyRetry struct{}
 func (steadyRetry) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(retryAfter) }
 
 func jobConfig(db *database, logger *slog.Logger) *river.Config {
-	return &river.Config{
+	cfg := &river.Config{
 		Logger:                      quieter(logger, db.reach),
 		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
@@ -83,6 +83,10 @@ func jobConfig(db *database, logger *slog.Logger) *river.Config {
 		FetchCooldown:               fetchCooldown,
 		FetchPollInterval:           fetchPoll,
 	}
+	if db.pools == nil {
+		cfg.ReindexerIndexNames = []string{} // the default names are PostgreSQL's, and their lack would be warned of each midnight
+	}
+	return cfg
 }
 
 // newInserter makes the client through which transactions insert jobs.

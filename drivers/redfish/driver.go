@@ -40,6 +40,8 @@ type bmc struct {
 	slot   chan struct{}
 	idle   *time.Timer // ends the login
 	client *client
+
+	toldUnverified bool // that its certificate is not verified
 }
 
 // leave gives the slot back. The login outlives it for a while.
@@ -151,9 +153,10 @@ func (d *Driver) with(ctx context.Context, t driver.Target, f func(*client) erro
 			return err
 		}
 	}
-	if unverified(a) {
-		b.client.log.Warn("the certificate of the BMC is not verified (redfish_verify_ca is false)")
+	if unverified(a) && !b.toldUnverified {
+		b.client.log.Warn("the certificate of the BMC is not verified (redfish_verify_ca is false); this is said once")
 	}
+	b.toldUnverified = unverified(a)
 	b.client.begin(ctx, a.system)
 	return f(b.client)
 }

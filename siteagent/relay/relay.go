@@ -117,7 +117,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(answer.StatusCode)
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		h.log.WarnContext(ctx, "answer to a ramdisk broke off", "path", r.URL.Path, "error", err)
+		h.log.Log(ctx, severity(r), "answer to a ramdisk broke off", "path", r.URL.Path, "error", err)
 	}
 }
 
@@ -153,9 +153,18 @@ func outgoing(ctx context.Context, w http.ResponseWriter, r *http.Request, to ro
 // unavailable asks the ramdisk to come back: it repeats calls that end so.
 func (h *Handler) unavailable(w http.ResponseWriter, r *http.Request, cause error) {
 	// The query may name what it looks for; the path is enough here.
-	h.log.WarnContext(r.Context(), "a ramdisk's call could not be passed on", "path", r.URL.Path, "from", r.RemoteAddr, "error", cause)
+	h.log.Log(r.Context(), severity(r), "a ramdisk's call could not be passed on", "path", r.URL.Path, "from", r.RemoteAddr, "error", cause)
 	w.Header().Set("Retry-After", "5")
 	complain(w, http.StatusServiceUnavailable, "The control plane cannot be reached from this site at present")
+}
+
+// severity is that of a call that failed. A machine that is switched off in the
+// middle of one has gone, which is no fault.
+func severity(r *http.Request) slog.Level {
+	if r.Context().Err() != nil {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 // complain answers in the form of Ironic's errors.

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -144,6 +145,27 @@ func TestRamdiskIsToldToComeBack(t *testing.T) {
 	relayTo(&record{err: errors.New("no route")}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/lookup", nil))
 	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "faultstring") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// A machine that is switched off while it calls is no fault; a control plane
+// that cannot be reached is.
+func TestOnlyFaultsAreWarnedOf(t *testing.T) {
+	for gone, want := range map[bool]int{true: 0, false: 1} {
+		var log bytes.Buffer
+		ctx, cancel := context.WithCancel(t.Context())
+		failing := func(context.Context, *http.Request) (*http.Response, error) {
+			if gone {
+				cancel()
+			}
+			return nil, errors.New("cut off")
+		}
+		r := httptest.NewRequest(http.MethodGet, "/v1/lookup", nil).WithContext(ctx)
+		New(failing, slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(httptest.NewRecorder(), r)
+		cancel()
+		if got := strings.Count(log.String(), "level=WARN"); got != want {
+			t.Errorf("the machine is gone: %t, warnings: %d\n%s", gone, got, log.String())
+		}
 	}
 }
 
