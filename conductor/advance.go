@@ -2,8 +2,7 @@ package conductor
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"ferrule/conductor/runner"
 	"ferrule/failpoint"
-	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )
@@ -41,16 +39,13 @@ func (w *timerWorker) Work(ctx context.Context, job *river.Job[store.TimerArgs])
 	err := w.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		return tx.Post(ctx, job.Args.NodeUUID, metal.InboxTimer, metal.ToJSON(p))
 	})
-	if metal.ReasonOf(err) == metal.NotFound {
+	switch {
+	case metal.ReasonOf(err) == metal.NotFound:
 		return nil // the node is gone
+	case w.store.Transient(err):
+		return errors.Join(store.AgainSoon(), err)
 	}
 	return err
-}
-
-// answered is a command of this process with its result, not yet stored.
-type answered struct {
-	command metal.CommandRecord
-	result  metal.CommandResult
 }
 
 // advance runs a node on until nothing is left that needs no waiting. Commands
@@ -59,135 +54,54 @@ type answered struct {
 func (c *Conductor) advance(ctx context.Context, nodeUUID string) error {
 	var results []answered
 	for {
-		queued, err := c.turn(ctx, nodeUUID, results)
-		if metal.ReasonOf(err) == metal.NotFound {
-			return nil // deleted meanwhile
-		}
-		if err != nil {
-			return fmt.Errorf("advance node %s: %w", nodeUUID, err)
-		}
-		if len(queued) == 0 {
+		t := &turn{nodeUUID: nodeUUID, results: results}
+		err := c.take(ctx, t)
+		switch {
+		case errors.Is(err, errNodeGone):
 			return nil
-		}
-		results = results[:0]
-		for _, cmd := range queued {
-			res, err := c.executeHere(ctx, cmd)
-			if err != nil {
+		case err != nil:
+			goesOn, err := c.turnFailed(ctx, t, err)
+			if !goesOn {
 				return err
 			}
-			results = append(results, answered{cmd, res})
+			results = nil
+			continue
+		case len(t.queued) == 0 && !t.left:
+			return nil
 		}
+		results = c.executeAll(ctx, t.queued)
 		failpoint.Hit("conductor-executed")
 	}
 }
 
-func (c *Conductor) executeHere(ctx context.Context, cmd metal.CommandRecord) (metal.CommandResult, error) {
-	var command metal.Command
-	if err := json.Unmarshal([]byte(cmd.Envelope), &command); err != nil {
-		return metal.CommandResult{}, fmt.Errorf("read command %s: %w", cmd.ID, err)
-	}
-	res := c.Local.Execute(ctx, command.Request)
-	res.CommandID, res.FinishedAt = cmd.ID, time.Now().UTC()
-	return res, nil
+// reader is what a world is read from: a transaction, or the store.
+type reader interface {
+	OpenOperations(ctx context.Context, nodeUUID string) ([]metal.OperationRecord, error)
+	PortsOf(ctx context.Context, nodeUUID string) ([]metal.Port, error)
+	Conductors(ctx context.Context) ([]metal.Conductor, error)
+	Agent(ctx context.Context, id string) (store.Agent, error)
 }
 
-// turn is one transaction: results stored, inbox taken, all of it handled, all
-// that follows written. It gives the commands that this process is to carry
-// out.
-func (c *Conductor) turn(ctx context.Context, nodeUUID string, results []answered) ([]metal.CommandRecord, error) {
-	var queued []metal.CommandRecord
-	err := c.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		queued = nil
-		node, err := tx.LockNode(ctx, nodeUUID)
-		if err != nil {
-			return err
-		}
-		entries, err := tx.TakeInbox(ctx, nodeUUID)
-		if err != nil {
-			return err
-		}
-		for _, a := range results {
-			first, err := tx.FinishCommand(ctx, a.command.ID, a.result)
-			if err != nil {
-				return err
-			}
-			if first {
-				entries = append(entries, resultEntry(a))
-			}
-		}
-		if len(entries) > 0 {
-			if err := c.handle(ctx, tx, *node, entries); err != nil {
-				return err
-			}
-			failpoint.Hit("conductor-handled")
-		}
-		if hardware.HostOf(node.Driver) == hardware.HostedHere {
-			queued, err = tx.QueuedCommandsOf(ctx, nodeUUID, metal.LocalAgent)
-		}
-		return err
-	})
-	if err == nil {
-		failpoint.Hit("conductor-committed")
-	}
-	return queued, err
-}
-
-func resultEntry(a answered) metal.InboxEntry {
-	return metal.InboxEntry{NodeUUID: a.command.NodeUUID, Kind: metal.InboxResult, Payload: metal.ToJSON(metal.ResultPayload{
-		CommandID: a.command.ID, OperationID: a.command.OperationID, Result: a.result,
-	})}
-}
-
-// handle gives the entries to the runner, one after the other, and writes what
-// comes of them all.
-func (c *Conductor) handle(ctx context.Context, tx *store.Tx, node metal.Node, entries []metal.InboxEntry) error {
-	world, err := c.world(ctx, tx, node)
-	if err != nil {
-		return err
-	}
-	before := node
-	for _, e := range entries {
-		out, err := runner.Advance(world, e)
-		if err != nil {
-			return err
-		}
-		if err := c.write(ctx, tx, &world, out); err != nil {
-			return err
-		}
-	}
-	if err := c.watchAfter(ctx, tx, &before, &world.Node, world.AgentID); err != nil {
-		return err
-	}
-	if err := endAllocation(ctx, tx, &before, &world.Node); err != nil {
-		return err
-	}
-	c.Logger.DebugContext(ctx, "node advanced", "node", node.UUID, "from", before.ProvisionState,
-		"to", world.Node.ProvisionState, "events", len(entries))
-	return tx.UpdateNode(ctx, &world.Node)
-}
-
-func (c *Conductor) world(ctx context.Context, tx *store.Tx, node metal.Node) (runner.World, error) {
+func (c *Conductor) world(ctx context.Context, from reader, node metal.Node) (runner.World, error) {
 	w := runner.World{
 		Node: node, Catalogue: c.Catalogue, Settings: c.settings,
 		Now: time.Now().UTC().Truncate(time.Microsecond), NewID: uuid.NewString,
 	}
 	var err error
-	if w.Operations, err = tx.OpenOperations(ctx, node.UUID); err != nil {
+	if w.Operations, err = from.OpenOperations(ctx, node.UUID); err != nil {
 		return w, err
 	}
-	if w.Ports, err = tx.PortsOf(ctx, node.UUID); err != nil {
+	if w.Ports, err = from.PortsOf(ctx, node.UUID); err != nil {
 		return w, err
 	}
-	if w.AgentID, err = c.agentFor(ctx, tx, &node); err != nil {
-		return w, err
-	}
-	return w, c.ruleWorld(ctx, tx, &w)
+	w.AgentID, err = c.agentFor(ctx, from, &node)
+	return w, err
 }
 
 // agentFor asks the directory, which may not know yet that an agent was removed:
 // what is ordered of that one is never done.
-func (c *Conductor) agentFor(ctx context.Context, tx *store.Tx, node *metal.Node) (string, error) {
-	list, err := tx.Conductors(ctx)
+func (c *Conductor) agentFor(ctx context.Context, from reader, node *metal.Node) (string, error) {
+	list, err := from.Conductors(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -196,8 +110,9 @@ func (c *Conductor) agentFor(ctx context.Context, tx *store.Tx, node *metal.Node
 		if id == "" || id == metal.LocalAgent {
 			return id, nil
 		}
-		agent, err := tx.Agent(ctx, id)
-		if err != nil || agent.RevokedAt == nil {
+		agent, err := from.Agent(ctx, id)
+		gone := metal.ReasonOf(err) == metal.NotFound || err == nil && agent.RevokedAt != nil
+		if !gone {
 			return id, err
 		}
 		agents = agents.without(id)

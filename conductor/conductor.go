@@ -45,6 +45,7 @@ type Conductor struct {
 	settings runner.Settings
 	builtIn  []metal.InspectionRule
 	workers  store.Workers
+	rulesRan func() // a test's: called before the transaction that writes what rules came to
 }
 
 // New prepares a conductor; Run starts it.

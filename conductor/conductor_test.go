@@ -49,13 +49,15 @@ type bundle struct {
 	conductor *conductor.Conductor
 }
 
-func setup(t *testing.T) *bundle {
+func setup(t *testing.T) *bundle { return setupOn(t, storetest.SQLite(t)) }
+
+// setupOn is a conductor on this store, changed before it runs.
+func setupOn(t *testing.T, s *store.Store, change ...func(o *conductor.Options)) *bundle {
 	t.Helper()
-	return setupOn(t, storetest.SQLite(t))
+	return setupWith(t, s, change, func(*conductor.Conductor) {})
 }
 
-// setupOn is one conductor on this database.
-func setupOn(t *testing.T, s *store.Store) *bundle {
+func setupWith(t *testing.T, s *store.Store, changes []func(o *conductor.Options), before func(c *conductor.Conductor)) *bundle {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	sealer, err := trust.OpenSealer(filepath.Join(t.TempDir(), "deployment.key"))
@@ -74,13 +76,18 @@ func setupOn(t *testing.T, s *store.Store) *bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := conductor.New(conductor.Options{
+	options := conductor.Options{
 		Store: s, Config: config.Defaults(), Catalogue: catalogue, Signer: signer, Sealer: sealer,
 		Local: fakeHardware{}, Logger: discard, Hostname: "conductor-1",
-	})
+	}
+	for _, change := range changes {
+		change(&options)
+	}
+	c, err := conductor.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
+	before(c)
 	if err := c.Register(ctx); err != nil {
 		t.Fatal(err)
 	}

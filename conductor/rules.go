@@ -7,36 +7,31 @@ import (
 	"strings"
 
 	"ferrule/conductor/rules"
-	"ferrule/conductor/runner"
 	"ferrule/metal"
 	"ferrule/store"
 )
 
-// ruleWorld gives the runner the inspection rules, for a node that is inspected.
-func (c *Conductor) ruleWorld(ctx context.Context, tx *store.Tx, w *runner.World) error {
-	if !w.Node.ProvisionState.Is(metal.Inspecting, metal.InspectWait) {
-		return nil
-	}
+// inspectionRules are those of users and those of the configuration, with their
+// secrets in clear.
+func (c *Conductor) inspectionRules(ctx context.Context) ([]metal.InspectionRule, error) {
 	main := metal.MainPhase
-	list, err := tx.InspectionRules(ctx, store.InspectionRuleQuery{Phase: &main})
+	list, err := c.Store.InspectionRules(ctx, store.InspectionRuleQuery{Phase: &main})
 	if err != nil {
-		return fmt.Errorf("read the inspection rules: %w", err)
+		return nil, fmt.Errorf("read the inspection rules: %w", err)
 	}
 	for i := range list {
 		for _, part := range []*metal.JSON{&list[i].Actions, &list[i].Conditions} {
-			if err := c.openRefs(ctx, tx, list[i].UUID, part); err != nil {
-				return fmt.Errorf("read the inspection rule %s: %w", list[i].UUID, err)
+			if err := c.openRefs(ctx, list[i].UUID, part); err != nil {
+				return nil, fmt.Errorf("read the inspection rule %s: %w", list[i].UUID, err)
 			}
 		}
 	}
-	w.Rules = append(list, c.builtIn...)
-	w.Taken = func(what, value string) bool { return c.taken(ctx, tx, what, value, w.Node.UUID) }
-	return nil
+	return append(list, c.builtIn...), nil
 }
 
 // openRefs puts values in the place of the refs of an inspection rule's own
 // secrets, for as long as it takes to run it.
-func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, ruleUUID string, part *metal.JSON) error {
+func (c *Conductor) openRefs(ctx context.Context, ruleUUID string, part *metal.JSON) error {
 	if !strings.Contains(string(*part), "://") {
 		return nil
 	}
@@ -49,7 +44,7 @@ func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, ruleUUID string,
 		if !own.Holds(ref) {
 			return nil, metal.Errorf(metal.Invalid, "The rule names a secret of something else. The database was changed from outside; write the rule again.")
 		}
-		sealed, err := tx.SealedSecret(ctx, ref)
+		sealed, err := c.Store.SealedSecret(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -62,21 +57,26 @@ func (c *Conductor) openRefs(ctx context.Context, tx *store.Tx, ruleUUID string,
 	return err
 }
 
-// taken reports whether another node or port has the value. Where that cannot be
-// found out, the write of the row will tell.
-func (c *Conductor) taken(ctx context.Context, tx *store.Tx, what, value, nodeUUID string) bool {
-	switch what {
+// taken reports whether another node or port has the value.
+func (c *Conductor) taken(ctx context.Context, q question, nodeUUID string) (bool, error) {
+	var err error
+	other := true
+	switch q.what {
 	case "node name":
-		n, err := tx.Node(ctx, value)
-		return err == nil && n.UUID != nodeUUID
+		var n metal.Node
+		n, err = c.Store.Node(ctx, q.value)
+		other = n.UUID != nodeUUID
 	case "port name":
-		_, err := tx.Port(ctx, value)
-		return err == nil
+		_, err = c.Store.Port(ctx, q.value)
 	case "port address":
-		_, err := tx.PortByAddress(ctx, value)
-		return err == nil
+		_, err = c.Store.PortByAddress(ctx, q.value)
+	default:
+		return false, nil
 	}
-	return false
+	if metal.ReasonOf(err) == metal.NotFound {
+		return false, nil
+	}
+	return err == nil && other, err
 }
 
 var noteLevels = map[string]slog.Level{

@@ -50,6 +50,7 @@ type InboxEntry struct {
 	NodeUUID  string
 	Kind      InboxKind
 	Payload   JSON
+	Failures  int64 // how often it could not be handled
 	CreatedAt time.Time
 }
 

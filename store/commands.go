@@ -168,6 +168,22 @@ func (tx *Tx) FinishCommand(ctx context.Context, id string, result metal.Command
 	return true, nil
 }
 
+// Settle stores a command's result and, where it is the first and an operation
+// waits for it, tells the node. That the node is gone is no error.
+func (tx *Tx) Settle(ctx context.Context, c *metal.CommandRecord, result metal.CommandResult) error {
+	first, err := tx.FinishCommand(ctx, c.ID, result)
+	if err != nil || !first || c.OperationID == "" {
+		return err
+	}
+	err = tx.Post(ctx, c.NodeUUID, metal.InboxResult, metal.ToJSON(metal.ResultPayload{
+		CommandID: c.ID, OperationID: c.OperationID, Result: result,
+	}))
+	if metal.ReasonOf(err) == metal.NotFound {
+		return nil
+	}
+	return err
+}
+
 // KeepProof stores the envelope in which the agent attested the result.
 func (tx *Tx) KeepProof(ctx context.Context, commandID, envelope string) error {
 	n, err := tx.c.exec(ctx, "UPDATE commands SET proof = ? WHERE id = ?", envelope, commandID)

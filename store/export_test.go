@@ -64,3 +64,9 @@ func (tx *Tx) Break(ctx context.Context) error {
 	_, err := tx.tx.ExecContext(ctx, "ROLLBACK")
 	return err
 }
+
+// DropJobs loses all jobs.
+func (s *Store) DropJobs(ctx context.Context) error {
+	_, err := s.db.writer.ExecContext(ctx, "DELETE FROM river_job")
+	return err
+}

@@ -221,8 +221,24 @@ func TestForgottenEventsAreFoundAgain(t *testing.T) {
 		if got := rewake(time.Now().Add(-time.Hour)); got != 0 {
 			t.Errorf("an hour ago %d nodes waited", got)
 		}
+		for range 3 { // its job waits, and another would not come sooner
+			if got := rewake(time.Now().Add(time.Hour)); got != 0 {
+				t.Errorf("%d nodes were woken that have a job", got)
+			}
+		}
+		if err := s.DropJobs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if got := rewake(time.Now().Add(time.Hour)); got != 1 {
 			t.Errorf("%d nodes wait, want 1", got)
 		}
+		post(t, s, n.UUID, `"y"`)
+		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			jobs, err := tx.AdvanceJobs(ctx)
+			if jobs[n.UUID] != 1 {
+				t.Errorf("%d jobs come for the node, want 1", jobs[n.UUID])
+			}
+			return err
+		})
 	})
 }

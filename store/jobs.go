@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -60,6 +61,7 @@ const (
 	jobTimeout    = 10 * time.Second
 	rescueAfter   = 11 * time.Second
 	retryAfter    = time.Second
+	retryAtMost   = 30 * time.Second
 	rescueEvery   = time.Second     // by each process; River's own comes twice a minute, and only where it leads
 	overdueAfter  = 7 * time.Second // River's leader makes due jobs available every 5 s; one that is frozen does not
 	keepCompleted = 5 * time.Minute
@@ -68,16 +70,28 @@ const (
 	fetchPoll     = time.Second
 )
 
-type steadyRetry struct{}
+// growingPauses is the queue's retry policy.
+type growingPauses struct{}
 
-func (steadyRetry) NextRetry(*rivertype.JobRow) time.Time { return time.Now().Add(retryAfter) }
+// NextRetry doubles the pause with each try that failed.
+func (growingPauses) NextRetry(job *rivertype.JobRow) time.Time {
+	pause := retryAfter
+	for try := 1; try < job.Attempt && pause < retryAtMost; try++ {
+		pause *= 2
+	}
+	return time.Now().Add(min(pause, retryAtMost))
+}
+
+// AgainSoon is what a job returns that failed for no fault of its own, such as
+// an outage of the database: it is tried again after a second, however often.
+func AgainSoon() error { return river.JobSnooze(retryAfter) }
 
 func jobConfig(db *database, logger *slog.Logger) *river.Config {
 	cfg := &river.Config{
 		Logger:                      quieter(logger, db.reach),
 		JobTimeout:                  jobTimeout,
 		RescueStuckJobsAfter:        rescueAfter,
-		RetryPolicy:                 steadyRetry{},
+		RetryPolicy:                 growingPauses{},
 		CompletedJobRetentionPeriod: keepCompleted,
 		MaxAttempts:                 attempts,
 		FetchCooldown:               fetchCooldown,
@@ -113,6 +127,29 @@ func (tx *Tx) insertJob(ctx context.Context, args river.JobArgs, at time.Time) e
 	tx.wake(TopicJobs)
 	return nil
 }
+
+// AdvanceJobs counts, by node, the jobs that will take its inbox or are doing so.
+// Of a queue that is longer than mostJobs it tells of those that are next.
+func (tx *Tx) AdvanceJobs(ctx context.Context) (map[string]int, error) {
+	list, err := tx.store.jobs.JobListTx(ctx, tx.tx, river.NewJobListParams().Kinds(AdvanceArgs{}.Kind()).First(mostJobs).States(
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled))
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", err)
+	}
+	jobs := map[string]int{}
+	for _, job := range list.Jobs {
+		var args AdvanceArgs
+		if err := json.Unmarshal(job.EncodedArgs, &args); err != nil {
+			return nil, fmt.Errorf("read job %d: %w", job.ID, err)
+		}
+		jobs[args.NodeUUID]++
+	}
+	return jobs, nil
+}
+
+// mostJobs is the most that the queue lists at once.
+const mostJobs = 10_000
 
 // SetTimer posts an InboxTimer to the node when p.Deadline has passed. Timers
 // are not taken back: the receiver sees whether the deadline is still the

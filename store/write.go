@@ -161,6 +161,13 @@ func (s *Store) transaction(sqlTx *sql.Tx, h *holding) *Tx {
 	return &Tx{reads: reads{c: c, builder: s.builder}, store: s, tx: sqlTx, holding: h}
 }
 
+// Transient reports an error that is no fault of what the transaction did: the
+// same may succeed in a while.
+func (s *Store) Transient(err error) bool {
+	var busy *nodeBusy
+	return metal.ReasonOf(err) == metal.Outage || s.db.retryable(err) || errors.Is(err, errTogether) || errors.As(err, &busy)
+}
+
 // turnedDown reports an error for which the whole transaction must run again.
 func (tx *Tx) turnedDown(err error) bool {
 	var busy *nodeBusy

@@ -188,23 +188,8 @@ func (l ledger) SaveResult(ctx context.Context, agentID string, result metal.Com
 		if err := tx.KeepProof(ctx, command.ID, envelope); err != nil {
 			return err
 		}
-		return settle(ctx, tx, &command, result)
+		return tx.Settle(ctx, &command, result)
 	})
-}
-
-// settle stores a command's result and tells the node of it.
-func settle(ctx context.Context, tx *store.Tx, command *metal.CommandRecord, result metal.CommandResult) error {
-	first, err := tx.FinishCommand(ctx, command.ID, result)
-	if err != nil || !first || command.OperationID == "" {
-		return err
-	}
-	err = tx.Post(ctx, command.NodeUUID, metal.InboxResult, metal.ToJSON(metal.ResultPayload{
-		CommandID: command.ID, OperationID: command.OperationID, Result: result,
-	}))
-	if metal.ReasonOf(err) == metal.NotFound {
-		return nil // the node was deleted meanwhile
-	}
-	return err
 }
 
 // removalBatch is how many commands are settled at once, and so how many nodes
@@ -248,7 +233,7 @@ func (l ledger) giveUp(ctx context.Context, tx *store.Tx, pending []metal.Comman
 			CommandID: pending[i].ID, ErrorCode: metal.CodeOutcomeUnknown, FinishedAt: time.Now().UTC(),
 			Message: "the site agent " + pending[i].AgentID + " was removed before it told what came of this",
 		}
-		if err := settle(ctx, tx, &pending[i], result); err != nil {
+		if err := tx.Settle(ctx, &pending[i], result); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dlclark/regexp2/v2"
 	"go.uber.org/goleak"
@@ -39,7 +41,9 @@ func apply(t *testing.T, rules []metal.InspectionRule) (*metal.Node, []Note, err
 		Node: n, Inventory: map[string]any{"password": "of the inventory"}, PluginData: map[string]any{},
 		Ports: []*metal.Port{{UUID: "port", Address: "52:54:00:00:00:01"}},
 	}
-	notes, err := Apply(s, rules, Settings{
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // as the conductor limits them
+	defer cancel()
+	notes, err := Apply(ctx, s, rules, Settings{
 		MaskSecrets: "always", Catalogue: catalogue, Taken: func(_, value string) bool { return strings.HasPrefix(value, "taken") },
 	})
 	return n, notes, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"time"
 
 	"ferrule/metal"
 	"ferrule/metal/pytext"
@@ -32,11 +31,6 @@ var operators = map[string]operator{
 	"one-of":   {[]string{"value"}, oneOf},
 }
 
-// conditionsLimit is how long all conditions may take together: a loop may ask
-// for thousands of matches, each in time, and the job that they are part of would
-// be cut off, and begin again, for ever.
-const conditionsLimit = time.Second
-
 // check reports whether a condition holds; over a loop, as multiple says.
 func (r *run) check(o *operation) (bool, error) {
 	op, not, err := inverted(o.Op)
@@ -56,10 +50,9 @@ func (r *run) check(o *operation) (bool, error) {
 		if in.looped {
 			args["force_strings"] = true // filling in has made texts of numbers
 		}
-		began := time.Now()
 		holds, err := known.holds(args)
-		if *r.spent += time.Since(began); err == nil && *r.spent > conditionsLimit {
-			err = executionFailed("the conditions of the inspection rules took longer than %v", conditionsLimit)
+		if err == nil {
+			err = r.inTime()
 		}
 		return holds != not, err
 	}

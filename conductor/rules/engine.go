@@ -2,11 +2,11 @@ package rules
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"ferrule/hardware"
 	"ferrule/metal"
@@ -39,18 +39,18 @@ type Note struct {
 
 // Apply holds all rules against the subject, those of the highest priority
 // first, and carries out the actions of each whose conditions hold. The first
-// failure ends it; what was done until then stays done, as in Ironic.
-func Apply(s *Subject, rules []metal.InspectionRule, settings Settings) ([]Note, error) {
+// failure ends it; what was done until then stays done, as in Ironic. The end of
+// ctx is a failure.
+func Apply(ctx context.Context, s *Subject, rules []metal.InspectionRule, settings Settings) ([]Note, error) {
 	rules = slices.Clone(rules)
 	slices.SortStableFunc(rules, func(a, b metal.InspectionRule) int { return cmp.Compare(b.Priority, a.Priority) })
 	if s.Changed == nil {
 		s.Changed = map[string]bool{}
 	}
 	var notes []Note
-	var spent time.Duration
 	var filled int
 	for i := range rules {
-		r := &run{Subject: s, Settings: settings, rule: &rules[i], notes: &notes, spent: &spent, filled: &filled}
+		r := &run{Subject: s, Settings: settings, ctx: ctx, rule: &rules[i], notes: &notes, filled: &filled}
 		err := r.apply()
 		var told *failure
 		switch {
@@ -68,10 +68,9 @@ func Apply(s *Subject, rules []metal.InspectionRule, settings Settings) ([]Note,
 type run struct {
 	*Subject
 	Settings
-	rule  *metal.InspectionRule
-	notes *[]Note
-	spent *time.Duration // on the conditions of all rules so far
-
+	ctx    context.Context //nolint:containedctx // of this one call of Apply
+	rule   *metal.InspectionRule
+	notes  *[]Note
 	filled *int // bytes put into the texts of all rules so far
 }
 
@@ -118,11 +117,23 @@ func (r *run) act(o *operation) error {
 	for _, in := range r.scopes(o) {
 		args, err := in.arguments(o.Op, known, o.Args, actionFormats[o.Op])
 		if err == nil {
+			err = r.inTime()
+		}
+		if err == nil {
 			err = actions[o.Op](r, args)
 		}
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// inTime fails when the time for all rules together is over: a loop may ask for
+// thousands of matches, each in time.
+func (r *run) inTime() error {
+	if r.ctx.Err() != nil {
+		return executionFailed("the inspection rules took longer than they may")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // regexLimit is how long a match may take: a pattern can be such that it would
-// take years, and the node's row is locked meanwhile.
+// take years, and a match cannot be cut short by a context.
 const regexLimit = 250 * time.Millisecond
 
 func matches(args map[string]any) (bool, error) {

@@ -109,7 +109,7 @@ func ferrule(t testing.TB, q question) verdict {
 		})
 	}
 	v := verdict{Node: map[string]any{}, Traits: []string{}}
-	_, err := Apply(s, list, Settings{MaskSecrets: q.Mask, Taken: func(_, value string) bool { return value == "taken" }})
+	_, err := Apply(t.Context(), s, list, Settings{MaskSecrets: q.Mask, Taken: func(_, value string) bool { return value == "taken" }})
 	if err != nil {
 		v.Error = err.Error()
 	}

@@ -285,8 +285,11 @@ func architecture(i *inspection) error {
 // applyRules holds the inspection rules against what was found, and seals the
 // credentials that they set.
 func (i *inspection) applyRules() error {
+	if i.RulesError != nil {
+		return i.RulesError
+	}
 	s := &rules.Subject{Node: i.node, Ports: i.ports, Inventory: i.inventory, PluginData: i.plugin, Changed: i.changed}
-	notes, err := rules.Apply(s, i.Rules, rules.Settings{
+	notes, err := rules.Apply(i.ctx, s, i.Rules, rules.Settings{
 		MaskSecrets: i.Settings.MaskSecrets, Catalogue: i.Catalogue, Taken: i.Taken,
 	})
 	i.out.Notes = append(i.out.Notes, notes...)

@@ -29,6 +29,32 @@ func (r *run) inspectTasks() ([]task, error) {
 	return append(append(tasks, m.Refresh()...), finishWith(metal.EventDone)), nil
 }
 
+// NeedsRules reports whether the entry is one for which inspection rules run: they
+// may take long, and no database may wait for them.
+func NeedsRules(w *World, e metal.InboxEntry) bool {
+	switch e.Kind {
+	case metal.InboxInspection:
+		return true
+	case metal.InboxResult:
+		return w.inspectsBMC(e)
+	}
+	return false
+}
+
+func (w *World) inspectsBMC(e metal.InboxEntry) bool {
+	var p metal.ResultPayload
+	if !w.Node.ProvisionState.Is(metal.Inspecting) || e.Payload.Decode(&p) != nil {
+		return false
+	}
+	for _, op := range w.Operations {
+		var at plan
+		if op.ID == p.OperationID && op.Plan.Decode(&at) == nil {
+			return at.Current != nil && at.Current.Do == "inspect-bmc" && at.Waiting == p.CommandID
+		}
+	}
+	return false
+}
+
 func awaitInspection(r *run, _ task) (verdict, error) {
 	r.wait(r.callbackTimeout())
 	return stay, nil

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -11,14 +12,16 @@ import (
 // run is one turn for one operation.
 type run struct {
 	World
+	ctx  context.Context //nolint:containedctx // of this one turn
 	op   *metal.OperationRecord
 	plan plan
 	node *metal.Node
 	out  *Outcome
 }
 
-// Advance handles one inbox entry of a node.
-func Advance(w World, entry metal.InboxEntry) (Outcome, error) {
+// Advance handles one inbox entry of a node. The end of ctx cuts inspection rules
+// short.
+func Advance(ctx context.Context, w World, entry metal.InboxEntry) (Outcome, error) {
 	out := Outcome{Node: w.Node, Operations: append([]metal.OperationRecord(nil), w.Operations...)}
 	if entry.Kind == metal.InboxPower {
 		seePower(w, &out, entry)
@@ -29,7 +32,7 @@ func Advance(w World, entry metal.InboxEntry) (Outcome, error) {
 		if op.Plan == "" && !begins(op, entry) {
 			continue // its own verb comes yet
 		}
-		r := &run{World: w, op: op, node: &out.Node, out: &out}
+		r := &run{World: w, ctx: ctx, op: op, node: &out.Node, out: &out}
 		if op.Plan != "" {
 			if err := op.Plan.Decode(&r.plan); err != nil {
 				return out, fmt.Errorf("read the plan of operation %s: %w", op.ID, err)

@@ -112,7 +112,7 @@ func (s *sim) run() {
 		}
 		e := s.inbox[0]
 		s.inbox = s.inbox[1:]
-		out, err := runner.Advance(s.world, e)
+		out, err := runner.Advance(s.t.Context(), s.world, e)
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -57,7 +57,8 @@ type World struct {
 	Catalogue  *hardware.Catalogue
 	Settings   Settings
 	Now        time.Time
-	Rules      []metal.InspectionRule        // while the node is inspected
+	Rules      []metal.InspectionRule        // for entries that need them, see NeedsRules
+	RulesError error                         // why Rules could not be read: inspections fail with it
 	Taken      func(what, value string) bool // see rules.Settings
 	NewID      func() string                 // UUIDs; given, so that the runner stays pure
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,9 +104,56 @@ func TestNothingSleepsOrIsSkipped(t *testing.T) {
 				t.Errorf("%s:%d: wait for the event, or ask again until a deadline", s.path, line)
 			}
 		}
+		inShortRuns := s.shortOnly()
 		for _, name := range []string{"Skip", "Skipf", "SkipNow"} {
 			for _, line := range s.calls("t", name) {
-				t.Errorf("%s:%d: a test that does not run proves nothing", s.path, line)
+				if !inShortRuns[line] {
+					t.Errorf("%s:%d: a test that does not run proves nothing; only short runs may leave one out", s.path, line)
+				}
+			}
+		}
+	}
+}
+
+// shortOnly are the lines under an if that asks for testing.Short.
+func (s source) shortOnly() map[int]bool {
+	lines := map[int]bool{}
+	ast.Inspect(s.tree, func(node ast.Node) bool {
+		branch, ok := node.(*ast.IfStmt)
+		if !ok {
+			return true
+		}
+		condition, ok := branch.Cond.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if asks, ok := condition.Fun.(*ast.SelectorExpr); ok && asks.Sel.Name == "Short" {
+			for line := s.files.Position(branch.Pos()).Line; line <= s.files.Position(branch.Body.End()).Line; line++ {
+				lines[line] = true
+			}
+		}
+		return true
+	})
+	return lines
+}
+
+// clockless are the packages that are told what time it is, and given the end of
+// what they may take as a context.
+var clockless = []string{"conductor/runner", "conductor/rules", "hardware"}
+
+func TestPureCodeReadsNoClock(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest || !slices.Contains(clockless, filepath.ToSlash(filepath.Dir(s.path))) {
+			continue
+		}
+		for _, name := range []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"} {
+			for _, line := range s.calls("time", name) {
+				t.Errorf("%s:%d: time.%s: this code is given the time", s.path, line, name)
+			}
+		}
+		for _, name := range []string{"WithTimeout", "WithDeadline"} {
+			for _, line := range s.calls("context", name) {
+				t.Errorf("%s:%d: context.%s: this code is given its context", s.path, line, name)
 			}
 		}
 	}

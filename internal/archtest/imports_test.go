@@ -72,6 +72,7 @@ var neverReach = []struct {
 	{"siteagent drivers cmd/ferrule-agent", "ferrule/store ferrule/api ferrule/conductor ferrule/migrations", "an agent that is taken over must hold nothing of the control plane"},
 	{"siteagent drivers cmd/ferrule-agent", "github.com/riverqueue/river github.com/uptrace/bun github.com/labstack/echo database/sql", "the agent needs no database, queue or web framework, and each is attack surface at every site"},
 	{"api conductor store", "ferrule/drivers", "the control plane never touches hardware"},
+	{"conductor/runner conductor/rules", "ferrule/store ferrule/trust ferrule/link database/sql net/http os/exec", "what decides is a function of what it is given, so that no transaction waits for it and tests need no I/O"},
 	{"api", "ferrule/conductor", "accepted work goes through the database, so that either can be killed"},
 	{"conductor", "ferrule/api", "accepted work goes through the database, so that either can be killed"},
 	{"lab", "ferrule/link ferrule/trust ferrule/store ferrule/siteagent ferrule/api ferrule/conductor ferrule/drivers", "emulated hardware that shared code with us would agree with our mistakes"},

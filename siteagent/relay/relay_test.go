@@ -161,7 +161,7 @@ func TestOnlyFaultsAreWarnedOf(t *testing.T) {
 			return nil, errors.New("cut off")
 		}
 		r := httptest.NewRequest(http.MethodGet, "/v1/lookup", nil).WithContext(ctx)
-		New(failing, slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(httptest.NewRecorder(), r)
+		New(failing, anywhere, slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(httptest.NewRecorder(), r)
 		cancel()
 		if got := strings.Count(log.String(), "level=WARN"); got != want {
 			t.Errorf("the machine is gone: %t, warnings: %d\n%s", gone, got, log.String())
