@@ -6,7 +6,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,20 +41,23 @@ type Options struct {
 	Catalogue *hardware.Catalogue
 	Sealer    Sealer
 	Commands  Commands
-	Agents    Agents                      // nil: /ferrule/v1 makes no join codes and removes no agents
-	CAPEM     []byte                      // served at /ca.pem; nil: 404
-	Registry  *prometheus.Registry        // of /metrics; nil: one of the API's own
-	Ready     func(context.Context) error // more than the database to be asked by /readyz; nil: nothing
-	Logger    *slog.Logger                // nil: slog.Default()
-	Now       func() time.Time            // nil: time.Now
+	Agents    Agents               // nil: /ferrule/v1 makes no join codes and removes no agents
+	CAPEM     []byte               // served at /ca.pem; nil: 404
+	Registry  *prometheus.Registry // of /metrics; nil: one of the API's own
+	OwnAgent  func() bool          // whether an agent of this process is to serve hardware, see readyz; nil: no
+	Logger    *slog.Logger         // nil: slog.Default()
+	Now       func() time.Time     // nil: time.Now
 }
 
 // Server is the API as a handler.
 type Server struct {
-	echo  *echo.Echo
-	store *store.Store
-	ready func(context.Context) error
-	caPEM []byte
+	echo         *echo.Echo
+	store        *store.Store
+	catalogue    *hardware.Catalogue
+	agentTimeout time.Duration
+	now          func() time.Time
+	ownAgent     func() bool
+	caPEM        []byte
 }
 
 // New makes the API.
@@ -89,7 +91,13 @@ func New(o Options) (*Server, error) {
 	e.HideBanner, e.HidePort = true, true
 	e.HTTPErrorHandler = bareMetal.HandleError
 	e.Pre(measures.middleware, recoverer(o.Logger), bareMetal.Front)
-	s := &Server{echo: e, store: o.Store, ready: o.Ready, caPEM: o.CAPEM}
+	s := &Server{
+		echo: e, store: o.Store, catalogue: o.Catalogue, agentTimeout: o.Config.Conductor.HeartbeatTimeout,
+		now: o.Now, ownAgent: o.OwnAgent, caPEM: o.CAPEM,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
 	bareMetal.Register(e)
 	if o.Config.Default.AuthStrategy != "keystone" {
 		rules = nil // whoever is let in may do everything
@@ -144,20 +152,6 @@ func (s *Server) registerOwn(registry *prometheus.Registry) {
 }
 
 func (s *Server) healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
-
-// readyz says whether a request could be served now.
-func (s *Server) readyz(c echo.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), 5*time.Second)
-	defer cancel()
-	err := s.store.Ping(ctx)
-	if err == nil && s.ready != nil {
-		err = s.ready(ctx)
-	}
-	if err != nil {
-		return c.String(http.StatusServiceUnavailable, "not ready: "+err.Error()+"\n")
-	}
-	return c.String(http.StatusOK, "ready\n")
-}
 
 func (s *Server) description(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/yaml", openapi.YAML)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,8 +40,11 @@ type plane struct {
 	catalogue *hardware.Catalogue
 	local     *drivers.Registry
 	conductor *conductor.Conductor
-	api       http.Handler
+	api       *api.Server
 	gateway   *gateway.Gateway
+
+	// ownAgent is set while an agent of this process is to serve hardware.
+	ownAgent atomic.Bool
 
 	apiListener  net.Listener
 	linkListener net.Listener
@@ -280,10 +284,10 @@ func (p *plane) newGateway() *gateway.Gateway {
 	})
 }
 
-func (p *plane) newAPI() (http.Handler, error) {
+func (p *plane) newAPI() (*api.Server, error) {
 	return api.New(api.Options{
 		Store: p.store, Config: p.cfg, Catalogue: p.catalogue, Sealer: p.sealer, Commands: p.conductor,
-		Agents: admission{p}, CAPEM: []byte(p.ca.PEM()), Logger: p.log,
+		Agents: admission{p}, CAPEM: []byte(p.ca.PEM()), Logger: p.log, OwnAgent: p.ownAgent.Load,
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ferrule/cmd/internal/site"
-	"ferrule/store"
 )
 
 type upCommand struct{ sources }
@@ -20,6 +19,7 @@ type upCommand struct{ sources }
 // Run runs everything in this process.
 func (u upCommand) Run(ctx context.Context) error {
 	return u.run(ctx, parts{api: true, conductor: true}, func(ctx context.Context, p *plane) error {
+		p.ownAgent.Store(true)
 		group, ctx := errgroup.WithContext(ctx)
 		group.Go(func() error { return p.serve(ctx) })
 		group.Go(func() error { return p.embeddedAgent(ctx) })
@@ -117,6 +117,7 @@ func (p *plane) embeddedAgent(ctx context.Context) error {
 	}
 	err = site.Run(ctx, cfg)
 	if site.Removed(err) {
+		p.ownAgent.Store(false)
 		p.log.ErrorContext(ctx, "the agent of the default site was removed, so this site has none now; "+
 			"to have one again, stop ferrule, delete the agent's folder and start ferrule", "folder", cfg.DataDir, "error", err)
 		return nil
@@ -124,34 +125,28 @@ func (p *plane) embeddedAgent(ctx context.Context) error {
 	return err
 }
 
-// agentPatience is how long a start waits for the embedded agent; it is ready
-// without it too.
-const agentPatience = 3 * time.Second
+// agentPatience is how long a start waits for the embedded agent before it says
+// what cannot be used.
+const agentPatience = 30 * time.Second
 
-// awaitAgent waits until an agent of the default site is on line.
+// awaitAgent waits until all enabled hardware types can be used.
 func (p *plane) awaitAgent(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, agentPatience)
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for {
-		agents, err := p.store.AgentsOf(ctx, "")
-		if err == nil && len(agents) > 0 && onLine(agents) {
+	for p.ownAgent.Load() {
+		ready := p.api.Ready(ctx)
+		if ready.Err == nil && len(ready.Unusable) == 0 {
 			return
 		}
 		select {
 		case <-ctx.Done():
+			for name, why := range ready.Unusable {
+				p.log.WarnContext(ctx, "a hardware type cannot be used", "type", name, "reason", why)
+			}
 			return
 		case <-look.C:
 		}
 	}
-}
-
-func onLine(agents []store.Agent) bool {
-	for _, a := range agents {
-		if a.SessionID != "" {
-			return true
-		}
-	}
-	return false
 }
