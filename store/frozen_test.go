@@ -215,7 +215,9 @@ func TestAUnitThatMeetsALockedNodeRunsAgainAsAWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(f.wake)
-	<-f.ended
+	if err := <-f.ended; err != nil && metal.ReasonOf(err) != metal.Outage {
+		t.Fatal(err)
+	}
 	for try := range tries {
 		_, err := peer.KeptAnswer(t.Context(), fmt.Sprint(try+1))
 		if kept := err == nil; kept != (try+1 == tries) {

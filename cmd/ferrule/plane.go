@@ -43,6 +43,8 @@ type plane struct {
 	api       *api.Server
 	gateway   *gateway.Gateway
 
+	apiTLS *certificate // nil: the API is served in clear
+
 	// ownAgent is set while an agent of this process is to serve hardware.
 	ownAgent atomic.Bool
 
@@ -73,6 +75,11 @@ func openPlane(ctx context.Context, cfg *config.Config, does parts) (_ *plane, e
 	p.log = log
 	p.closers = append(p.closers, closeLog)
 	tellOfFindings(ctx, cfg, log)
+	if does.api {
+		if p.apiTLS, err = apiCertificate(cfg, log); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.openTrust(ctx); err != nil {
 		return nil, err
 	}
@@ -257,7 +264,12 @@ func (p *plane) serveAPI(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(p.apiListener) }()
+	serve := server.Serve
+	if p.apiTLS != nil {
+		server.TLSConfig = p.apiTLS.config()
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+	}
+	go func() { served <- serve(p.apiListener) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve the API: %w", err)
@@ -295,6 +307,9 @@ func (p *plane) newAPI() (*api.Server, error) {
 func (p *plane) endpoint() string {
 	if p.apiListener == nil {
 		return p.linkAddress() + " (agents)"
+	}
+	if p.apiTLS != nil {
+		return "https://" + p.apiListener.Addr().String()
 	}
 	return "http://" + p.apiListener.Addr().String()
 }
