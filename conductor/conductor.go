@@ -90,6 +90,9 @@ func (c *Conductor) Register(ctx context.Context) error {
 		case err != nil && metal.ReasonOf(err) != metal.NotFound:
 			return err
 		}
+		if err := tx.LeaveThrough(ctx, c.Hostname, before.UpdatedAt); err != nil {
+			return err
+		}
 		return tx.UpsertConductor(ctx, &metal.Conductor{
 			Hostname: c.Hostname, ConductorGroup: c.Config.Conductor.ConductorGroup, Drivers: hosted, Online: true,
 		})

@@ -115,8 +115,6 @@ func (r *register) SessionOpened(_ context.Context, a trust.AgentName, session s
 	return nil
 }
 
-func (r *register) SessionAlive(context.Context, string, string) error { return nil }
-
 func (r *register) SessionClosed(_ context.Context, id, session string) error {
 	r.update(func() {
 		if r.sessions[id] == session {

@@ -170,6 +170,7 @@ type Conductor struct {
 	ConductorGroup string
 	Drivers        []string // hardware types served
 	AgentID        string   // "" for a conductor process
+	Through        string   // the host name of the process that holds the agent's session; "" for none
 	Online         bool     // false after an orderly stop, and for an agent without a stream
 	CreatedAt      time.Time
 	UpdatedAt      time.Time // last sign of life

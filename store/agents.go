@@ -125,13 +125,6 @@ func (tx *Tx) UpdateAgent(ctx context.Context, a *Agent) error {
 	return failed(err, "update agent %s", a.ID)
 }
 
-// TouchAgent records a sign of life in a session, and reports whether that is
-// still the agent's session.
-func (tx *Tx) TouchAgent(ctx context.Context, id, sessionID string) (bool, error) {
-	n, err := tx.c.exec(ctx, "UPDATE agents SET last_seen_at = ? WHERE id = ? AND session_id = ?", tx.now(), id, sessionID)
-	return n == 1, failed(err, "touch agent %s", id)
-}
-
 // EndSession takes the agent off line, and reports whether it did: it does not
 // where the agent has another session by now.
 func (tx *Tx) EndSession(ctx context.Context, id, sessionID string) (bool, error) {

@@ -16,6 +16,7 @@ var conductors = newTable("conductors", func(c *metal.Conductor) []field {
 		col("conductor_group", &c.ConductorGroup),
 		col("drivers", textList{&c.Drivers}),
 		col("agent_id", &c.AgentID),
+		col("through", &c.Through),
 		col("online", &c.Online),
 		fixed("created_at", instant{&c.CreatedAt}),
 		col("updated_at", instant{&c.UpdatedAt}),
@@ -72,7 +73,25 @@ func (tx *Tx) ConductorsNow(ctx context.Context) ([]metal.Conductor, error) {
 
 func conductorsNow(ctx context.Context, c conn) ([]metal.Conductor, error) {
 	list, err := conductors.list(ctx, c, "ORDER BY id")
+	aliveThrough(list)
 	return list, failed(err, "list conductors")
+}
+
+// aliveThrough gives each agent with a session the last sign of life of the process
+// that holds it. Agents give none of their own: the roster is written when
+// something changes.
+func aliveThrough(list []metal.Conductor) {
+	signs := map[string]time.Time{}
+	for _, c := range list {
+		if c.AgentID == "" {
+			signs[c.Hostname] = c.UpdatedAt
+		}
+	}
+	for i := range list {
+		if sign := signs[list[i].Through]; list[i].Online && sign.After(list[i].UpdatedAt) {
+			list[i].UpdatedAt = sign
+		}
+	}
 }
 
 // remembered is the list where it is up to date, and else which change it has
@@ -102,8 +121,20 @@ func (r *roster) remember(list []metal.Conductor, changes int, now time.Time) {
 // Conductor finds one by host name.
 func (r reads) Conductor(ctx context.Context, hostname string) (metal.Conductor, error) {
 	c, err := conductors.get(ctx, r.c, "WHERE hostname = ?", hostname)
-	if errors.Is(err, errNoRow) {
+	switch {
+	case errors.Is(err, errNoRow):
 		return c, metal.Errorf(metal.NotFound, "Conductor %s could not be found.", hostname)
+	case err != nil:
+		return c, failed(err, "read conductor %s", hostname)
+	case c.Through == "":
+		return c, nil
+	}
+	list, err := conductors.list(ctx, r.c, "WHERE hostname = ? OR hostname = ?", hostname, c.Through)
+	aliveThrough(list)
+	for _, found := range list {
+		if found.Hostname == hostname {
+			c = found
+		}
 	}
 	return c, failed(err, "read conductor %s", hostname)
 }
@@ -136,6 +167,17 @@ func (tx *Tx) TouchConductor(ctx context.Context, hostname string, online bool) 
 		return metal.Errorf(metal.NotFound, "Conductor %s could not be found.", hostname)
 	}
 	return nil
+}
+
+// LeaveThrough ends what a process before this one of the same host name held:
+// the agents' last sign of life is its own, until they open a session again.
+func (tx *Tx) LeaveThrough(ctx context.Context, hostname string, seen time.Time) error {
+	tx.wake(topicConductors)
+	_, err := tx.c.exec(ctx, "UPDATE conductors SET through = '', updated_at = ? WHERE through = ? AND updated_at < ?", seen, hostname, seen)
+	if err == nil {
+		_, err = tx.c.exec(ctx, "UPDATE conductors SET through = '' WHERE through = ?", hostname)
+	}
+	return failed(err, "leave the sessions of %s", hostname)
 }
 
 // DeleteConductor forgets a conductor; one that is not there is no error.

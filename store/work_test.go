@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -294,6 +295,47 @@ func TestTheLastInventoryCounts(t *testing.T) {
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v, -want +got:\n%s", err, diff)
 			}
+		}
+	})
+}
+
+// An agent is alive as long as the process that holds its session, and writes
+// nothing of its own to show it.
+func TestAnAgentIsAliveThroughItsProcess(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		process := metal.Conductor{Hostname: "p", Online: true}
+		agent := metal.Conductor{Hostname: "a", AgentID: "a", Through: "p", Online: true}
+		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			return errors.Join(tx.UpsertConductor(ctx, &process), tx.UpsertConductor(ctx, &agent))
+		})
+		touch := func(host string, online bool) {
+			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.TouchConductor(ctx, host, online) })
+		}
+		signs := func() (ofProcess, ofAgent time.Time) {
+			p, err := s.Conductor(ctx, "p")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := s.Conductor(ctx, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.Conductors(ctx)
+			if err != nil || len(list) != 2 || !list[1].UpdatedAt.Equal(a.UpdatedAt) {
+				t.Errorf("listed %+v, %v; alone %+v", list, err, a)
+			}
+			return p.UpdatedAt, a.UpdatedAt
+		}
+		touch("p", true)
+		if p, a := signs(); !p.Equal(a) {
+			t.Errorf("the process was seen at %s, its agent at %s", p, a)
+		}
+		before, _ := signs()
+		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.LeaveThrough(ctx, "p", before) })
+		touch("p", true)
+		if _, a := signs(); !a.Equal(before) {
+			t.Errorf("without a session the agent was seen at %s, not %s", a, before)
 		}
 	})
 }

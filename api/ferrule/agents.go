@@ -1,7 +1,9 @@
 package ferrule
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,7 +47,7 @@ type (
 )
 
 func (s *Service) listAgents(c echo.Context) (int, any, error) {
-	rows, err := s.Store.Agents(c.Request().Context())
+	rows, err := s.agents(c.Request().Context())
 	if err != nil {
 		return 0, nil, err
 	}
@@ -60,6 +62,28 @@ func (s *Service) listAgents(c echo.Context) (int, any, error) {
 	return http.StatusOK, AgentList{list}, nil
 }
 
+// agents are the agents' rows, completed by the roster: an agent with a session
+// is seen as long as the process is that holds it.
+func (s *Service) agents(ctx context.Context) ([]store.Agent, error) {
+	stored, err := s.Store.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	roster, err := s.Store.Conductors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := slices.Clone(stored)
+	for i := range rows {
+		at := slices.IndexFunc(roster, func(c metal.Conductor) bool { return c.AgentID == rows[i].ID })
+		if at >= 0 && rows[i].SessionID != "" && (rows[i].LastSeenAt == nil || roster[at].UpdatedAt.After(*rows[i].LastSeenAt)) {
+			seen := roster[at].UpdatedAt
+			rows[i].LastSeenAt = &seen
+		}
+	}
+	return rows, nil
+}
+
 // online asks for a sign of life too: a control plane that was cut off leaves
 // its agents' sessions open in the database.
 func (s *Service) online(a store.Agent) bool {
@@ -71,7 +95,7 @@ func (s *Service) listSites(c echo.Context) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	agents, err := s.Store.Agents(c.Request().Context())
+	agents, err := s.agents(c.Request().Context())
 	if err != nil {
 		return 0, nil, err
 	}

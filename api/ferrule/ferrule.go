@@ -32,6 +32,7 @@ type Agents interface {
 type Reader interface {
 	Agents(ctx context.Context) ([]store.Agent, error)
 	Sites(ctx context.Context) ([]store.Site, error)
+	Conductors(ctx context.Context) ([]metal.Conductor, error)
 }
 
 // Options are what the calls stand on.

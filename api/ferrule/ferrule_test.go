@@ -32,6 +32,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type register struct {
 	agents  []store.Agent
 	sites   []store.Site
+	roster  []metal.Conductor
 	asked   []string
 	life    time.Duration
 	removed []string
@@ -39,6 +40,9 @@ type register struct {
 
 func (r *register) Agents(context.Context) ([]store.Agent, error) { return r.agents, nil }
 func (r *register) Sites(context.Context) ([]store.Site, error)   { return r.sites, nil }
+func (r *register) Conductors(context.Context) ([]metal.Conductor, error) {
+	return r.roster, nil
+}
 
 func (r *register) NewJoinCode(_ context.Context, site string, life time.Duration) (string, time.Time, error) {
 	r.asked, r.life = append(r.asked, site), life
@@ -190,7 +194,9 @@ func TestListsTellWhoIsOnLine(t *testing.T) {
 			{ID: "3f1c1f0e-5d8e-4f0e-9a53-0d2a3f9f3c12", Site: "lisbon", SessionID: "s", LastSeenAt: &stale, Labels: "{}"},
 			{ID: "3f1c1f0e-5d8e-4f0e-9a53-0d2a3f9f3c13", Site: "lisbon", Labels: "{}"},
 			{ID: "3f1c1f0e-5d8e-4f0e-9a53-0d2a3f9f3c14", Site: "lisbon", Labels: "{}", RevokedAt: &fresh},
+			{ID: "3f1c1f0e-5d8e-4f0e-9a53-0d2a3f9f3c15", Site: "lisbon", SessionID: "s", LastSeenAt: &stale, Labels: "{}"},
 		},
+		roster: []metal.Conductor{{AgentID: "3f1c1f0e-5d8e-4f0e-9a53-0d2a3f9f3c15", UpdatedAt: fresh}},
 	}
 	e := serve(t, r, "noauth", "")
 	w := ask(t, e, http.MethodGet, "/ferrule/v1/agents", "")
@@ -199,7 +205,7 @@ func TestListsTellWhoIsOnLine(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &agents); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []bool{true, false, false, false} {
+	for i, want := range []bool{true, false, false, false, true} {
 		if agents.Agents[i].Online != want {
 			t.Errorf("agent %d is on line: %v", i, !want)
 		}
@@ -210,7 +216,7 @@ func TestListsTellWhoIsOnLine(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &sites); err != nil {
 		t.Fatal(err)
 	}
-	if s := sites.Sites; len(s) != 2 || s[0].Agents != 0 || s[1].Agents != 3 || s[1].AgentsOnline != 1 {
+	if s := sites.Sites; len(s) != 2 || s[0].Agents != 0 || s[1].Agents != 4 || s[1].AgentsOnline != 2 {
 		t.Errorf("sites %+v", s)
 	}
 }

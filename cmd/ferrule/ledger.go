@@ -19,6 +19,7 @@ type ledger struct {
 	store  *store.Store
 	sealer *trust.Sealer
 	log    *slog.Logger
+	host   string // of this process, among the conductors
 }
 
 var (
@@ -122,22 +123,11 @@ func (l ledger) SessionOpened(ctx context.Context, agent trust.AgentName, sessio
 			return err
 		}
 		if err := tx.UpsertConductor(ctx, &metal.Conductor{
-			Hostname: conductorName(row), ConductorGroup: agent.Site, Drivers: hello.HardwareTypes, AgentID: agent.ID, Online: true,
+			Hostname: conductorName(row), ConductorGroup: agent.Site, Drivers: hello.HardwareTypes, AgentID: agent.ID, Through: l.host, Online: true,
 		}); err != nil {
 			return err
 		}
 		return tx.RenewWatches(ctx, agent.ID)
-	})
-}
-
-// SessionAlive implements gateway.Sessions.
-func (l ledger) SessionAlive(ctx context.Context, agentID, sessionID string) error {
-	return l.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		current, err := tx.TouchAgent(ctx, agentID, sessionID)
-		if err != nil || !current {
-			return err
-		}
-		return l.touch(ctx, tx, agentID, true)
 	})
 }
 
@@ -148,16 +138,12 @@ func (l ledger) SessionClosed(ctx context.Context, agentID, sessionID string) er
 		if err != nil || !ended {
 			return err
 		}
-		return l.touch(ctx, tx, agentID, false)
+		row, err := tx.Agent(ctx, agentID)
+		if err != nil {
+			return err
+		}
+		return tx.TouchConductor(ctx, conductorName(row), false)
 	})
-}
-
-func (l ledger) touch(ctx context.Context, tx *store.Tx, agentID string, online bool) error {
-	row, err := tx.Agent(ctx, agentID)
-	if err != nil {
-		return err
-	}
-	return tx.TouchConductor(ctx, conductorName(row), online)
 }
 
 // DeliverCommands implements gateway.Commands.

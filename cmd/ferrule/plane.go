@@ -286,7 +286,9 @@ func (p *plane) serveAPI(ctx context.Context) error {
 	return nil
 }
 
-func (p *plane) ledger() ledger { return ledger{store: p.store, sealer: p.sealer, log: p.log} }
+func (p *plane) ledger() ledger {
+	return ledger{store: p.store, sealer: p.sealer, log: p.log, host: p.cfg.Default.Host}
+}
 
 func (p *plane) newGateway() *gateway.Gateway {
 	l := p.ledger()

@@ -47,8 +47,6 @@ type Sessions interface {
 	// SessionOpened says that the agent is on line; a session that it had
 	// before is over.
 	SessionOpened(ctx context.Context, agent trust.AgentName, sessionID string, hello link.Hello) error
-	// SessionAlive is said with every keep-alive.
-	SessionAlive(ctx context.Context, agentID, sessionID string) error
 	// SessionClosed says that the session is over. It means nothing where the
 	// agent has another one by now.
 	SessionClosed(ctx context.Context, agentID, sessionID string) error

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -120,18 +121,42 @@ func (g *Gateway) serveSession(w http.ResponseWriter, r *http.Request, from trus
 	}
 	log := g.log.With("agent", from.Agent.ID, "site", from.Agent.Site, "session", s.id)
 	log.InfoContext(ctx, "agent is on line", "hostname", hello.Hostname, "version", hello.Version)
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		if err := g.Sessions.SessionClosed(closing, from.Agent.ID, s.id); err != nil && metal.ReasonOf(err) != metal.Outage {
-			log.ErrorContext(ctx, "end of session could not be recorded", "error", err)
-		}
-	}()
+	defer g.closed(context.WithoutCancel(ctx), log, s)
 	w.Header().Set("Content-Type", link.TypeLines)
 	w.Header().Set("Cache-Control", "no-store")
 	err = g.stream(ctx, s)
 	log.InfoContext(r.Context(), "agent's session ended", "cause", err)
 	return nil // the answer has begun: there is no other
+}
+
+// closed records the end of a session. It is tried until it is recorded: an agent
+// with a session is alive as long as this process is. One that stops need not.
+func (g *Gateway) closed(ctx context.Context, log *slog.Logger, s *session) {
+	for {
+		err := g.recordClosed(ctx, s)
+		if err == nil {
+			return
+		}
+		if metal.ReasonOf(err) != metal.Outage {
+			log.ErrorContext(ctx, "end of session could not be recorded", "error", err)
+		}
+		if g.isStopping() {
+			return
+		}
+		<-time.After(g.Poll)
+	}
+}
+
+func (g *Gateway) recordClosed(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	return g.Sessions.SessionClosed(ctx, s.from.Agent.ID, s.id)
+}
+
+func (g *Gateway) isStopping() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stopping
 }
 
 func resumeCursor(r *http.Request) (int64, error) {
@@ -197,9 +222,6 @@ func (g *Gateway) stream(ctx context.Context, s *session) error {
 			now := g.CA.Now().UTC()
 			if err := s.write(link.Line{KeepAlive: &now}); err != nil {
 				return err
-			}
-			if err := g.Sessions.SessionAlive(ctx, s.from.Agent.ID, s.id); err != nil {
-				return fmt.Errorf("record that the agent lives: %w", err)
 			}
 		}
 	}
