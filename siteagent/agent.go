@@ -19,6 +19,7 @@ import (
 	"ferrule/link"
 	"ferrule/siteagent/journal"
 	"ferrule/siteagent/media"
+	"ferrule/siteagent/places"
 	"ferrule/siteagent/ramdisk"
 	"ferrule/siteagent/reach"
 	"ferrule/siteagent/relay"
@@ -52,7 +53,8 @@ type Options struct {
 	Media   media.Options
 	Ramdisk ramdisk.Client
 
-	MaxParallel    int           // commands under way; 0: 256
+	MaxParallel    int           // commands at work on machines that answer, and as many on silent ones; 0: 256
+	Patience       time.Duration // how long a command on its way counts as work on a machine that answers; 0: 5 s
 	CommandTimeout time.Duration // of one command; 0: an hour
 	StopTimeout    time.Duration // how long a stop waits for commands under way; 0: 30 s
 	Logger         *slog.Logger
@@ -73,6 +75,7 @@ type Agent struct {
 // New makes an agent. Close it if it is never run.
 func New(o Options) (*Agent, error) {
 	o.MaxParallel = cmp.Or(o.MaxParallel, 256)
+	o.Patience = cmp.Or(o.Patience, 5*time.Second)
 	o.CommandTimeout = cmp.Or(o.CommandTimeout, time.Hour)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 30*time.Second)
 	if o.Logger == nil {
@@ -250,10 +253,14 @@ func (a *Agent) executor(accept context.Context) (*executor, context.CancelFunc)
 	e := &executor{
 		link: o.Link, drivers: noting{o.Drivers, a.reach}, journal: a.journal, media: a.media, ramdisk: &o.Ramdisk,
 		watch: watch.Start(o.Link.Observe, a.log), base: a.URL, workDir: a.workDir(), timeout: o.CommandTimeout,
-		log: a.log, accept: accept, ctx: running, lanes: newLanes(o.MaxParallel), taken: map[string]bool{},
+		log: a.log, accept: accept, ctx: running, taken: map[string]bool{},
+		lanes: newLanes(places.New(o.MaxParallel, o.Patience), places.New(maxBuilds, 0)),
 	}
 	return e, giveUp
 }
+
+// maxBuilds are the media that are built or removed at once.
+const maxBuilds = 64
 
 // drain ends the executor: what has begun may end, in bounds.
 func (a *Agent) drain(e *executor, giveUp context.CancelFunc) {

@@ -57,10 +57,12 @@ func (e *executor) handle(ctx context.Context, d client.Delivery) error {
 	if !e.take(cmd.ID) {
 		return nil // delivered again while it runs: its result will answer both
 	}
-	e.lanes.add(laneOf(cmd), func() {
+	to := laneOf(cmd)
+	e.lanes.add(to, func() {
 		result, ended := e.run(cmd)
 		e.release(cmd.ID)
 		if ended {
+			e.lanes.silences.note(to.key, result.ErrorCode)
 			e.send(result)
 		}
 	})
@@ -273,27 +275,30 @@ func repeatable(cmd metal.Command) bool {
 	return ok && kind.Resend == metal.ResendFreely
 }
 
-// laneOf is the key under which commands wait for each other: the BMC, or the
-// node for what reaches no BMC.
-func laneOf(cmd metal.Command) string {
+// laneOf is the lane of a command: that of its BMC, or of the node for what
+// reaches no BMC.
+func laneOf(cmd metal.Command) lane {
+	concern := cmd.Request.Operation.Concern()
 	switch {
 	case cmd.Kind == metal.KindWatch:
-		return "watch " + cmd.NodeUUID
+		return lane{key: "watch " + cmd.NodeUUID}
 	case cmd.Request.Driver == "":
-		return string(cmd.Request.Operation.Concern()) + " " + cmd.NodeUUID
+		return lane{key: string(concern) + " " + cmd.NodeUUID, files: concern == metal.MediaPublish.Concern()}
+	case cmd.Request.Address == "":
+		return lane{key: "node " + cmd.NodeUUID}
 	default:
 		return bmcLane(cmd.Request)
 	}
 }
 
-// bmcLane is the BMC of a request: several systems behind one share it.
-func bmcLane(req metal.Request) string {
+// bmcLane is the lane of a request's BMC: several systems behind one share it.
+func bmcLane(req metal.Request) lane {
 	host := req.Address
 	if _, rest, ok := strings.Cut(host, "://"); ok {
 		host = rest
 	}
 	host, _, _ = strings.Cut(host, "/")
-	return "bmc " + strings.TrimSuffix(strings.ToLower(host), ":443")
+	return lane{key: "bmc " + strings.TrimSuffix(strings.ToLower(host), ":443")}
 }
 
 func failure(code metal.ErrorCode, message string) metal.CommandResult {

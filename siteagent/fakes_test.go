@@ -153,8 +153,11 @@ type rig struct {
 	strict  bool                           // loopback is as closed as at a site
 	early   map[string]metal.CommandResult // that came before they were waited for, by command
 	agent   *Agent
-	log     *lockedBuffer
-	stop    func() error
+
+	parallel int           // places; 0: the agent's default
+	patience time.Duration // 0: the agent's default
+	log      *lockedBuffer
+	stop     func() error
 }
 
 // lockedBuffer collects the log.
@@ -209,7 +212,7 @@ func (r *rig) start(stopTimeout time.Duration) {
 	agent, err := New(Options{
 		Reach:   reach.Options{Open: open},
 		DataDir: r.dir, Link: r.link, Drivers: does, Listener: listener, Version: "test",
-		StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		MaxParallel: r.parallel, Patience: r.patience, StopTimeout: stopTimeout, Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {
 		r.t.Fatal(err)

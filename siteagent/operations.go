@@ -260,15 +260,20 @@ func (e *executor) lease(cmd metal.Command, s secrets) error {
 	creds := s.credentials(cmd.Request.CredentialsRef)
 	req := cmd.Request
 	req.ArgsJSON = nil
+	bmc := bmcLane(req)
 	e.watch.Lease(watch.Lease{
 		NodeUUID: cmd.NodeUUID, Target: targetOf(req),
 		Interval: time.Duration(args.IntervalSeconds) * time.Second,
 		Length:   time.Duration(args.LeaseSeconds) * time.Second,
 		Read: func(ctx context.Context) (watch.Reading, bool) {
 			var reading watch.Reading
-			ok := e.lanes.try(bmcLane(req), func() { reading = e.readPower(ctx, req, creds) })
+			ok := e.lanes.try(bmc, func() {
+				reading = e.readPower(ctx, req, creds)
+				e.lanes.silences.note(bmc.key, reading.Code)
+			})
 			return reading, ok
 		},
+		Silent: func() bool { return e.lanes.silences.silent(bmc.key) },
 	})
 	return nil
 }

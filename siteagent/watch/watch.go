@@ -12,6 +12,7 @@ import (
 
 	"ferrule/link"
 	"ferrule/metal"
+	"ferrule/siteagent/places"
 )
 
 // Reading is what one look at a BMC gave: a state, or why there is none.
@@ -33,20 +34,23 @@ type Lease struct {
 	// Read looks once. It reports false when the BMC is busy with something
 	// else, and is then asked again soon.
 	Read func(context.Context) (Reading, bool)
+	// Silent reports whether the BMC is known not to answer; nil: it is not.
+	Silent func() bool
 }
 
 // Limits of a lease.
 const (
 	minInterval = time.Second
 	retryBusy   = time.Second // after a BMC was busy
-	maxAtOnce   = 64          // reads under way: dead BMCs take long to say nothing
+	maxAtOnce   = 64          // reads of BMCs that answer, and as many of silent ones
+	patience    = time.Second // a read that takes longer gives its place up
 )
 
 // Watch is a running power watch.
 type Watch struct {
 	report func(context.Context, []link.Observation) error
 	log    *slog.Logger
-	places chan struct{}
+	places *places.Places
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -72,7 +76,7 @@ type watched struct {
 // it succeeds or its context ends. Stop ends it.
 func Start(report func(context.Context, []link.Observation) error, log *slog.Logger) *Watch {
 	w := &Watch{
-		report: report, log: log, places: make(chan struct{}, maxAtOnce),
+		report: report, log: log, places: places.New(maxAtOnce, patience),
 		watched: map[string]*watched{}, unsent: map[string]link.Observation{}, news: make(chan struct{}, 1),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -205,14 +209,9 @@ func (w *Watch) look(n *watched) time.Time {
 	return began.Add(lease.Interval - time.Duration(rand.Float64()*0.2*float64(lease.Interval)))
 }
 
-func (w *Watch) read(l Lease) (Reading, bool) {
-	select {
-	case w.places <- struct{}{}:
-		defer func() { <-w.places }()
-	case <-w.ctx.Done():
-		return Reading{}, false
-	}
-	reading, ok := l.Read(w.ctx)
+func (w *Watch) read(l Lease) (reading Reading, ok bool) {
+	silent := l.Silent != nil && l.Silent()
+	w.places.Run(w.ctx, silent, func() { reading, ok = l.Read(w.ctx) })
 	return reading, ok && w.ctx.Err() == nil
 }
 

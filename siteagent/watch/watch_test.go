@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -275,13 +276,20 @@ func TestRefusedReportIsMadeAgain(t *testing.T) {
 func TestDeadBMCsDoNotHoldUpOthers(t *testing.T) {
 	p, alive := &plane{}, &bmc{reading: on()}
 	run(t, p, func(w *Watch) {
-		for i := range maxAtOnce - 1 {
-			w.Lease(Lease{
-				NodeUUID: string(rune('A' + i)), Interval: time.Minute, Length: time.Hour,
+		silent := func() bool { return true }
+		for i := range 4 * maxAtOnce {
+			dead := Lease{
+				NodeUUID: fmt.Sprint("dead ", i), Interval: time.Minute, Length: time.Hour,
 				Read: func(ctx context.Context) (Reading, bool) { <-ctx.Done(); return dead(), true },
-			})
+			}
+			if i%2 == 0 {
+				dead.Silent = silent
+			}
+			w.Lease(dead)
 		}
+		synctest.Wait()
 		w.Lease(lease(alive))
+		pass(10 * patience) // the dead ones are all still being read
 		p.want(t, "n", "power on")
 	})
 }
