@@ -39,15 +39,18 @@ const mostNested = 200
 // readBody reads the body up to limit bytes and refuses deep nesting before any
 // parser runs. What is not called JSON is read as JSON as well; of that Ironic
 // takes more.
-func readBody(r *http.Request, limit int64, depth int) ([]byte, error) {
-	if r.Body == nil {
+func readBody(r *http.Request, into *body, limit int64, depth int) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
 	tooLarge := &rawFault{http.StatusRequestEntityTooLarge, "Request body is too large. Please contact the service administrator."}
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	raw, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	raw, err := into.read(r, limit)
+	if errors.Is(err, errNoRoom) {
+		return nil, &rawFault{http.StatusServiceUnavailable, "Too many request bodies are being sent at once. Please send the request again."}
+	}
 	if err != nil {
 		return nil, badRequest("The request body could not be read.")
 	}

@@ -72,7 +72,9 @@ func (s *Service) Front(next echo.HandlerFunc) echo.HandlerFunc {
 				return err
 			}
 		}
-		if a.body, err = readBody(r, s.bodyLimit(r.URL.Path), s.config.API.MaxJSONBodyDepth); err != nil {
+		body := s.bodies.begin(c.Response())
+		defer body.end()
+		if a.body, err = readBody(r, body, s.bodyLimit(r.URL.Path), s.config.API.MaxJSONBodyDepth); err != nil {
 			return err
 		}
 		if a.version, err = setVersion(c); err != nil {

@@ -66,6 +66,7 @@ type Service struct {
 	refused   refusals
 	pages     *pages
 	underWay  underWay
+	bodies    *bodies
 	buffers   sync.Pool // of *[]byte, for answers
 }
 
@@ -75,6 +76,8 @@ func New(o Options) *Service {
 		store: o.Store, config: o.Config, catalogue: o.Catalogue, sealer: o.Sealer, commands: o.Commands, auth: o.Auth,
 		policy: o.Policy, log: o.Logger, clock: o.Now, pages: newPages(o.Config),
 	}
+	limits := o.Config.API
+	s.bodies = newBodies(int64(max(limits.MaxJSONBodySizeKiB, limits.MaxProvisionBodySizeKiB, limits.MaxInspectionBodySizeKiB)) << 10)
 	if s.log == nil {
 		s.log = slog.Default()
 	}
