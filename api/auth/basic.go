@@ -3,6 +3,7 @@ package auth
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -30,12 +32,18 @@ type basic struct {
 	file string
 	key  [32]byte // of the digests below; never leaves the process
 
+	guesses chan struct{}                           // places of computations under way
+	compare func(hash string, password []byte) bool // bcrypt's; tests count its calls
+
 	mu         sync.Mutex
 	remembered map[[sha256.Size]byte]bool
 }
 
 func newBasic(file string) (*basic, error) {
-	b := &basic{file: file, remembered: map[[sha256.Size]byte]bool{}}
+	b := &basic{
+		file: file, remembered: map[[sha256.Size]byte]bool{}, compare: bcryptMatches,
+		guesses: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), // the other half is for requests of known users
+	}
 	if _, err := rand.Read(b.key[:]); err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
 	}
@@ -87,11 +95,15 @@ func (b *basic) Authenticate(r *http.Request) (*Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, err := b.hashOf(user)
+	hash, known, err := b.hashOf(user)
 	if err != nil {
 		return nil, err
 	}
-	if hash == "" || !b.matches(password, hash) {
+	right, err := b.matches(r.Context(), password, hash, known)
+	if err != nil {
+		return nil, err
+	}
+	if !right {
 		return nil, unauthorized("Incorrect username or password")
 	}
 	who := claimed(r.Header)
@@ -129,40 +141,62 @@ func credentials(h http.Header) (user string, password []byte, err error) {
 	return string(name), password, nil
 }
 
-// hashOf is the user's entry in the file, "" where there is none.
-func (b *basic) hashOf(user string) (string, error) {
+// hashOf is the user's entry in the file. For an unknown user it is somebody
+// else's, always the same one for one name, so that how long the comparison takes
+// does not tell who is known.
+func (b *basic) hashOf(user string) (hash string, known bool, err error) {
 	f, err := os.Open(b.file)
 	if err != nil {
-		return "", fmt.Errorf("open http_basic_auth_user_file: %w", err)
+		return "", false, fmt.Errorf("open http_basic_auth_user_file: %w", err)
 	}
 	defer f.Close()
+	var nearest []byte // the least digest of the name with an entry
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		name, hash, found := strings.Cut(strings.TrimSpace(lines.Text()), ":")
-		if found && name == user && user != "" {
-			if !isBcrypt(hash) {
-				return "", errors.New("http_basic_auth_user_file: the password of a user is not a bcrypt hash")
+		name, entry, found := strings.Cut(strings.TrimSpace(lines.Text()), ":")
+		switch {
+		case !found:
+		case name == user && user != "" && !known:
+			hash, known = entry, true
+		case !known && isBcrypt(entry) && !strings.HasPrefix(name, "#"):
+			if d := b.digest(user, entry); nearest == nil || bytes.Compare(d[:], nearest) < 0 {
+				hash, nearest = entry, d[:]
 			}
-			return hash, nil
 		}
 	}
-	return "", lines.Err()
+	if known && !isBcrypt(hash) {
+		return "", false, errors.New("http_basic_auth_user_file: the password of a user is not a bcrypt hash")
+	}
+	return hash, known, lines.Err()
 }
 
-func (b *basic) matches(password []byte, hash string) bool {
+func (b *basic) digest(parts ...string) [sha256.Size]byte {
 	mac := hmac.New(sha256.New, b.key[:])
-	mac.Write([]byte(hash))
-	mac.Write([]byte{0})
-	mac.Write(password)
-	digest := [sha256.Size]byte(mac.Sum(nil))
-	b.mu.Lock()
-	known := b.remembered[digest]
-	b.mu.Unlock()
-	if known {
-		return true
+	for _, part := range parts {
+		mac.Write([]byte(part))
+		mac.Write([]byte{0})
 	}
-	if bcrypt.CompareHashAndPassword([]byte(goHash(hash)), password) != nil {
-		return false
+	return [sha256.Size]byte(mac.Sum(nil))
+}
+
+// matches compares a password with a hash. For an unknown user it takes as long
+// and says no.
+func (b *basic) matches(ctx context.Context, password []byte, hash string, known bool) (bool, error) {
+	digest := b.digest(hash, string(password))
+	if known && b.remembers(digest) {
+		return true, nil // waits behind no guess
+	}
+	select {
+	case b.guesses <- struct{}{}:
+		defer func() { <-b.guesses }()
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for the check of a password: %w", ctx.Err())
+	}
+	if known && b.remembers(digest) {
+		return true, nil // another request with this password was before
+	}
+	if right := b.compare(hash, password); !right || !known {
+		return false, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,5 +204,15 @@ func (b *basic) matches(password []byte, hash string) bool {
 		clear(b.remembered)
 	}
 	b.remembered[digest] = true
-	return true
+	return true, nil
+}
+
+func (b *basic) remembers(digest [sha256.Size]byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.remembered[digest]
+}
+
+func bcryptMatches(hash string, password []byte) bool {
+	return bcrypt.CompareHashAndPassword([]byte(goHash(hash)), password) == nil
 }
