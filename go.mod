@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/GehirnInc/crypt v0.0.0-20230320061759-8cc1b52080c5
+	github.com/KimMachineGun/automemlimit v0.7.5
 	github.com/bmc-toolbox/bmclib/v2 v2.3.5
 	github.com/diskfs/go-diskfs v1.9.4
 	github.com/dlclark/regexp2/v2 v2.13.0
@@ -28,6 +29,7 @@ require (
 	github.com/labstack/gommon v0.5.0 // indirect
 	github.com/mattn/go-colorable v0.1.15 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
+	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.23.0 // indirect

@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"ferrule/cmd/internal/memory"
 	"ferrule/cmd/internal/site"
 )
 
@@ -20,6 +21,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	memory.Limit()
 	var c site.Command
 	parser := kong.Parse(&c, kong.Name("ferrule-agent"), kong.UsageOnError(),
 		kong.Description("The agent of one site: it drives BMCs and boots machines for a Ferrule control plane."),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"ferrule/cmd/internal/memory"
 	"ferrule/cmd/internal/site"
 )
 
@@ -38,6 +39,7 @@ type commands struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	memory.Limit()
 	var c commands
 	parser := kong.Parse(&c, kong.Name("ferrule"), kong.UsageOnError(),
 		kong.Description("Bare metal as a service, compatible with OpenStack Ironic."),
