@@ -12,6 +12,7 @@ import (
 
 	"ferrule/conductor/runner"
 	"ferrule/failpoint"
+	"ferrule/hardware"
 	"ferrule/metal"
 	"ferrule/store"
 )

@@ -4,6 +4,7 @@
 package relay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,8 @@ const (
 	maxHeartbeat = 1 << 20
 	maxInventory = link.MaxRelayBody
 	callTimeout  = time.Minute
-	maxAtOnce    = 64 // calls on their way: their bodies are streamed
+	bodyTimeout  = 30 * time.Second // for a small body, or the beginning of a longer one
+	maxSmall     = 64 << 10         // a body up to here is read before its call takes a place
 )
 
 // route is one call that ramdisks make.
@@ -63,12 +65,18 @@ type Handler struct {
 	forward Forward
 	check   Callback
 	log     *slog.Logger
-	places  chan struct{}
+
+	calls   *limit // of all kinds, those whose body is being read among them
+	whole   *limit // calls on their way whose body is here
+	streams *limit // calls on their way with a longer body
 }
 
 // New makes a relay over forward.
 func New(forward Forward, check Callback, log *slog.Logger) *Handler {
-	return &Handler{forward: forward, check: check, log: log, places: make(chan struct{}, maxAtOnce)}
+	return &Handler{
+		forward: forward, check: check, log: log,
+		calls: newLimit(1024, 32), whole: newLimit(64, 16), streams: newLimit(16, 4),
+	}
 }
 
 // ServeHTTP relays one call.
@@ -84,14 +92,30 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	select {
-	case h.places <- struct{}{}:
-		defer func() { <-h.places }()
-	case <-ctx.Done():
-		h.unavailable(w, r, ctx.Err())
+	peer := peerOf(r)
+	leave, err := h.calls.take(ctx, peer)
+	if err != nil {
+		h.unavailable(w, r, err)
 		return
 	}
+	defer leave()
 	out := outgoing(ctx, w, r, to)
+	kind := h.whole
+	if to.maxBody > 0 {
+		long, err := readAhead(w, out)
+		if err != nil {
+			complain(w, http.StatusRequestTimeout, "The request body did not come")
+			return
+		}
+		if long {
+			kind = h.streams
+		}
+	}
+	if leave, err = kind.take(ctx, peer); err != nil {
+		h.unavailable(w, r, err)
+		return
+	}
+	defer leave()
 	if to.heartbeat {
 		if err := h.checkHeartbeat(out, r.RemoteAddr); err != nil {
 			h.refuseHeartbeat(w, r, err)
@@ -119,6 +143,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(w, answer.Body); err != nil {
 		h.log.Log(ctx, severity(r), "answer to a ramdisk broke off", "path", r.URL.Path, "error", err)
 	}
+}
+
+// readAhead reads a small body whole, and the beginning of a longer one, so that
+// a slow sender keeps no place from the others.
+func readAhead(w http.ResponseWriter, out *http.Request) (long bool, err error) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a writer without deadlines (in a test) is as good
+	head, err := io.ReadAll(io.LimitReader(out.Body, maxSmall+1))
+	if err != nil {
+		return false, err
+	}
+	if len(head) <= maxSmall {
+		_ = control.SetReadDeadline(time.Time{})
+		out.ContentLength, out.Body = int64(len(head)), io.NopCloser(bytes.NewReader(head))
+		return false, nil
+	}
+	_ = control.SetReadDeadline(time.Now().Add(callTimeout))
+	rest := out.Body
+	out.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), rest), rest}
+	return true, nil
 }
 
 // find is the route of a call; a trailing slash makes no difference.
