@@ -230,3 +230,16 @@ func TestKeptAnswersAreSealedAndForgotten(t *testing.T) {
 	// By this clock no conductor is alive, which the request is told anew.
 	s.ask("latest", http.MethodPost, "/v1/nodes", body, key("key to be looked for")).want(http.StatusBadRequest)
 }
+
+func TestOfALongAnswerOnlyItsStatusIsKept(t *testing.T) {
+	s := serve(t)
+	body := `{"driver": "fake-hardware", "extra": {"long": "` + strings.Repeat("x", store.LongestAnswer) + `"}}`
+	s.ask("latest", http.MethodPost, "/v1/nodes", body, key("long")).want(http.StatusCreated)
+	again := s.ask("latest", http.MethodPost, "/v1/nodes", body, key("long")).want(http.StatusConflict)
+	if text := again.Body.String(); !strings.Contains(text, "201") || !strings.Contains(text, "was done") {
+		t.Errorf("the client is told %s", text)
+	}
+	if list, _ := s.ask("latest", http.MethodGet, "/v1/nodes", "").object()["nodes"].([]any); len(list) != 1 {
+		t.Errorf("there are %d nodes", len(list))
+	}
+}

@@ -11,6 +11,12 @@ import (
 // KeepAnswers is how long an answer is there for the same request again.
 const KeepAnswers = 24 * time.Hour
 
+// Bounds of what is kept of one caller.
+const (
+	MostAnswers   = 10_000    // the newest
+	LongestAnswer = 256 << 10 // of a longer one it is only kept that it was given
+)
+
 // KeptAnswer is what was answered to a request that may come again.
 type KeptAnswer struct {
 	ID        string
@@ -59,4 +65,14 @@ func (tx *Tx) DropKeptAnswer(ctx context.Context, id string) error {
 func (tx *Tx) DropKeptAnswers(ctx context.Context, before time.Time, most int) (int64, error) {
 	n, err := tx.c.exec(ctx, "DELETE FROM kept_answers WHERE id IN (SELECT id FROM kept_answers WHERE created_at < ? LIMIT ?)", before, most)
 	return n, failed(err, "forget answers")
+}
+
+// DropOlderAnswers forgets all but the newest answers of those whose ids begin
+// with prefix, and tells how many went.
+func (tx *Tx) DropOlderAnswers(ctx context.Context, prefix string, keep int) (int64, error) {
+	const of = "id >= ? AND id < ?"
+	end := prefix + "~" // after every id, which is made of hexadecimal digits
+	n, err := tx.c.exec(ctx, "DELETE FROM kept_answers WHERE "+of+" AND created_at <= (SELECT created_at FROM kept_answers WHERE "+of+
+		" ORDER BY created_at DESC LIMIT 1 OFFSET ?)", prefix, end, prefix, end, keep)
+	return n, failed(err, "forget older answers")
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,37 @@ func TestAnAnswerIsAddedOnce(t *testing.T) {
 		if added != 1 {
 			t.Errorf("added %d times", added)
 		}
+	})
+}
+
+func TestOnlyTheNewestAnswersOfACallerAreKept(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		add := func(id string) {
+			storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AddKeptAnswer(ctx, &store.KeptAnswer{ID: id, Sealed: []byte("some")})
+				return err
+			})
+		}
+		add("bb00")
+		for i := range 6 {
+			add(fmt.Sprintf("aa0%d", i))
+		}
+		storetest.Write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			for keep, want := range map[int]int64{10: 0, 6: 0} {
+				if n, err := tx.DropOlderAnswers(ctx, "aa", keep); n != want || err != nil {
+					t.Errorf("keeping %d: %d dropped, %v", keep, n, err)
+				}
+			}
+			if n, err := tx.DropOlderAnswers(ctx, "aa", 2); n != 4 || err != nil {
+				t.Errorf("%d dropped, %v", n, err)
+			}
+			for _, id := range []string{"aa04", "aa05", "bb00"} {
+				if _, err := tx.KeptAnswer(ctx, id); err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+			}
+			return nil
+		})
 	})
 }
 

@@ -38,6 +38,7 @@ func waitsForAgent(op *openapi.Operation) bool {
 
 // keyed is a request that came with a key.
 type keyed struct {
+	caller string // what the ids of all the caller's requests begin with
 	id     string // of caller and key
 	digest []byte // of all that was asked for
 }
@@ -48,6 +49,7 @@ type heard struct {
 	Status  int         `json:"status"` // 0: there is none yet
 	Header  http.Header `json:"header"`
 	Body    []byte      `json:"body"`
+	TooLong bool        `json:"too_long,omitempty"` // so that it is not kept
 }
 
 // keyOf is the request's key, nil where it has none or needs none.
@@ -62,9 +64,10 @@ func keyOf(c *call) (*keyed, error) {
 		return nil, badRequest("The header %s is one text of 1 to 255 printable characters.", headerIdempotencyKey)
 	}
 	who := arrivalOf(c).who
-	id := digest(who.UserDomainID, who.UserID, who.User, who.ProjectID, who.DomainID, who.SystemScope, key)
+	caller := hex.EncodeToString(digest(who.UserDomainID, who.UserID, who.User, who.ProjectID, who.DomainID, who.SystemScope))
 	return &keyed{
-		id:     hex.EncodeToString(id),
+		caller: caller,
+		id:     caller + hex.EncodeToString(digest(caller, key)),
 		digest: digest(r.Method, r.URL.Path, r.URL.RawQuery, c.version.String(), string(c.raw)),
 	}, nil
 }
@@ -142,7 +145,24 @@ func (s *Service) once(c *call, h handler) error {
 		return err
 	}
 	failpoint.Hit("api-answer-kept")
+	s.forgetOlder(c.Request().Context(), k)
 	return answer.give(c)
+}
+
+// forgetOlder keeps the number of a caller's answers in bounds. It is looked at
+// once in a while, and apart from the request, which waits for nobody's rows.
+func (s *Service) forgetOlder(ctx context.Context, k *keyed) {
+	const interval = 64
+	if s.keptAnswers.Add(1)%interval != 0 {
+		return
+	}
+	err := s.store.Write(context.WithoutCancel(ctx), func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.DropOlderAnswers(ctx, k.caller, store.MostAnswers)
+		return err
+	})
+	if err != nil {
+		s.log.WarnContext(ctx, "older answers cannot be forgotten", "error", err)
+	}
 }
 
 // inOne does the request and keeps its answer in one transaction.
@@ -259,6 +279,9 @@ func (s *Service) reopen(k *keyed, kept *store.KeptAnswer) (*heard, error) {
 	switch {
 	case !bytes.Equal(answer.Request, k.digest):
 		return nil, faultf(http.StatusUnprocessableEntity, "This %s came with another request. Give each request a key of its own.", headerIdempotencyKey)
+	case answer.TooLong:
+		return nil, conflict("The request with this %s was done. Its answer, of status %d, was too long to be kept; see what is there.",
+			headerIdempotencyKey, answer.Status)
 	case answer.Status == 0:
 		return nil, conflict("The request with this %s is being carried out, or was cut off and may have been done. See what is there before you send another.",
 			headerIdempotencyKey)
@@ -278,7 +301,11 @@ func (s *Service) sealAnswer(k *keyed, answer *heard) ([]byte, error) {
 }
 
 func (s *Service) keep(ctx context.Context, tx *store.Tx, k *keyed, answer *heard) error {
-	sealed, err := s.sealAnswer(k, answer)
+	kept := *answer
+	if len(kept.Body) > store.LongestAnswer {
+		kept.Body, kept.Header, kept.TooLong = nil, nil, true
+	}
+	sealed, err := s.sealAnswer(k, &kept)
 	if err != nil {
 		return err
 	}

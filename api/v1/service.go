@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -67,7 +68,9 @@ type Service struct {
 	pages     *pages
 	underWay  underWay
 	bodies    *bodies
-	buffers   sync.Pool // of *[]byte, for answers
+
+	keptAnswers atomic.Int64 // since the start
+	buffers     sync.Pool    // of *[]byte, for answers
 }
 
 // New makes the service.

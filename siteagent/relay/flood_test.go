@@ -46,7 +46,7 @@ func TestSlowBodiesHoldUpNobody(t *testing.T) {
 					return nil, err
 				}
 				return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody}, nil
-			}, slog.New(slog.DiscardHandler))
+			}, anywhere, slog.New(slog.DiscardHandler))
 			arrived := make(chan struct{}, slow+1)
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				arrived <- struct{}{}
