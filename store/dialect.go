@@ -50,6 +50,7 @@ type database struct {
 	reach  *reach // PostgreSQL only
 
 	written, read *statements // SQLite only
+	file          *sqliteFile // SQLite only
 }
 
 func (db *database) onReaders() conn {
@@ -105,6 +106,10 @@ func openSQLite(ctx context.Context, path string, o *outages) (*database, error)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	file := sqliteFile{path}
+	if err := file.check(); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -117,7 +122,7 @@ func openSQLite(ctx context.Context, path string, o *outages) (*database, error)
 			name: migrations.SQLite, bun: sqlitedialect.New(), outages: o,
 			retryable: sqliteRetryable, duplicate: sqliteDuplicate,
 		},
-		written: newStatements(), read: newStatements(),
+		written: newStatements(), read: newStatements(), file: &file,
 	}
 	// A commit is as durable by fdatasync, which is what SQLite's own builds use,
 	// and spares the file system the journal of the file's times.
@@ -131,12 +136,12 @@ func openSQLite(ctx context.Context, path string, o *outages) (*database, error)
 	if db.writer, err = sqliteConnections(path, pragmas, 1); err != nil {
 		return nil, err
 	}
-	if err := db.writer.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.writer.Close())
+	if err := file.checkContent(ctx, db.writer); err != nil {
+		return nil, errors.Join(err, file.end(), db.writer.Close())
 	}
 	readers := max(4, runtime.GOMAXPROCS(0))
 	if db.reader, err = sqliteConnections(path, append(pragmas, "query_only(1)"), readers); err != nil {
-		return nil, errors.Join(err, db.writer.Close())
+		return nil, errors.Join(err, file.end(), db.writer.Close())
 	}
 	return db, nil
 }
@@ -154,8 +159,11 @@ func sqliteConnections(path string, pragmas []string, most int) (*sql.DB, error)
 }
 
 func (db *database) close() error {
-	err := db.writer.Close()
-	err = errors.Join(err, db.reader.Close())
+	var err error
+	if db.file != nil {
+		err = errors.Join(db.reader.Close(), db.file.end()) // on the writer, while nobody else has the file open
+	}
+	err = errors.Join(err, db.writer.Close(), db.reader.Close())
 	if db.pools != nil {
 		db.pools.close()
 	}

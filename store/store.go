@@ -119,6 +119,11 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, pool *pgxpool.Pool) err
 	if err := s.refuseIronics(ctx); err != nil {
 		return err
 	}
+	if s.db.file != nil {
+		if err := s.db.file.begin(ctx, db); err != nil {
+			return err
+		}
+	}
 	if err := migrations.Up(ctx, db, s.db.name); err != nil {
 		return err
 	}

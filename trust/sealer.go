@@ -10,7 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"ferrule/durable"
 )
 
 // DeploymentKeySize is the length of a deployment key in bytes.
@@ -54,17 +55,26 @@ func NewSealer(deploymentKey []byte) (*Sealer, error) {
 // OpenSealer makes the sealer of the deployment key in the file at path, which
 // is made where there is none. The file must be readable by its owner alone.
 func OpenSealer(path string) (*Sealer, error) {
-	key, err := readDeploymentKey(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = makeDeploymentKey(path); err != nil {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := makeDeploymentKey(path); err != nil {
 			return nil, fmt.Errorf("make deployment key: %w", err)
 		}
-		key, err = readDeploymentKey(path)
 	}
+	return LoadSealer(path)
+}
+
+// LoadSealer makes the sealer of the deployment key in the file at path, which
+// must be there: fs.ErrNotExist is in the error's chain where it is not.
+func LoadSealer(path string) (*Sealer, error) {
+	key, err := readDeploymentKey(path)
 	if err != nil {
 		return nil, fmt.Errorf("read deployment key: %w", err)
 	}
-	return NewSealer(key)
+	sealer, err := NewSealer(key)
+	if err != nil {
+		return nil, fmt.Errorf("the deployment key in %s is damaged (%w): put a copy of it back", path, err)
+	}
+	return sealer, nil
 }
 
 func readDeploymentKey(path string) ([]byte, error) {
@@ -81,21 +91,9 @@ func readDeploymentKey(path string) ([]byte, error) {
 // makeDeploymentKey writes a new key whole or not at all, and never over one
 // that another process made in the meantime.
 func makeDeploymentKey(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".deployment.key-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }()
 	key := make([]byte, DeploymentKeySize)
 	_, _ = rand.Read(key)
-	_, err = f.Write(key)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.Create(path, key); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -123,13 +121,16 @@ func (s *Sealer) Seal(name string, plaintext []byte) ([]byte, error) {
 	return data.Seal(sealed, nil, plaintext, aad), nil
 }
 
+// errOtherKey is what was sealed under another deployment key.
+var errOtherKey = fmt.Errorf("sealed under another deployment key: %w", ErrNotOpened)
+
 // Open is the plaintext that was sealed under name.
 func (s *Sealer) Open(name string, sealed []byte) ([]byte, error) {
 	if len(sealed) < sealedMinimum || sealed[0] != sealedVersion {
 		return nil, fmt.Errorf("open %s: not a sealed value: %w", name, ErrNotOpened)
 	}
 	if !bytes.Equal(sealed[1:sealedHead], s.keyID[:]) {
-		return nil, fmt.Errorf("open %s: sealed under another deployment key: %w", name, ErrNotOpened)
+		return nil, fmt.Errorf("open %s: %w", name, errOtherKey)
 	}
 	aad := []byte(name)
 	body := sealed[sealedHead:]

@@ -115,8 +115,11 @@ func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*stor
 }
 
 func (p *plane) openTrust(ctx context.Context) error {
-	var err error
 	if err := p.own(); err != nil {
+		return err
+	}
+	place, err := p.place()
+	if err != nil {
 		return err
 	}
 	if p.store, err = openStore(ctx, p.cfg, p.log); err != nil {
@@ -126,10 +129,7 @@ func (p *plane) openTrust(ctx context.Context) error {
 	if err := p.store.Migrate(ctx); err != nil {
 		return err
 	}
-	if p.sealer, err = trust.OpenSealer(p.cfg.Trust.DeploymentKeyFile); err != nil {
-		return err
-	}
-	if p.ca, err = trust.OpenCA(ctx, p.store, p.sealer, nil); err != nil {
+	if p.sealer, p.ca, err = trust.OpenDeployment(ctx, p.store, place, nil); err != nil {
 		return err
 	}
 	p.certs = p.ca.NewServerCertificates(func() []string { return trust.LocalNames(p.cfg.Trust.ServerNames...) })

@@ -19,6 +19,9 @@ const (
 	joiningFile  = "joining.key" // the key of an enrolment that is under way
 )
 
+// IdentityPath is the file of the identity in an agent's data folder.
+func IdentityPath(dir string) string { return filepath.Join(dir, identityFile) }
+
 // Identity is who an agent is: its control plane, its key and certificate, and
 // what it trusts. It lives in one file, which is replaced whole.
 type Identity struct {
