@@ -54,13 +54,13 @@ func (m *memoryKeys) PutTrustKey(_ context.Context, name string, sealed, public 
 	return nil
 }
 
-func newCA(t *testing.T) *trust.CA {
+func newCA(t *testing.T, now func() time.Time) *trust.CA {
 	t.Helper()
 	key := make([]byte, trust.DeploymentKeySize)
 	_, _ = rand.Read(key)
 	sealer, err := trust.NewSealer(key)
 	check(t, err)
-	ca, err := trust.OpenCA(t.Context(), &memoryKeys{keys: map[string][2][]byte{}}, sealer, nil)
+	ca, err := trust.OpenCA(t.Context(), &memoryKeys{keys: map[string][2][]byte{}}, sealer, now)
 	check(t, err)
 	return ca
 }
@@ -75,7 +75,13 @@ func check(t *testing.T, err error) {
 // newPlane starts a control plane; its end is the test's.
 func newPlane(t *testing.T) *plane {
 	t.Helper()
-	p := &plane{register: newRegister(), t: t, ca: newCA(t), api: http.NotFoundHandler()}
+	return newPlaneAt(t, time.Now)
+}
+
+// newPlaneAt is newPlane with a clock of its own.
+func newPlaneAt(t *testing.T, now func() time.Time) *plane {
+	t.Helper()
+	p := &plane{register: newRegister(), t: t, ca: newCA(t, now), api: http.NotFoundHandler()}
 	var err error
 	p.signer, err = p.ca.NewCommandSigner("test")
 	check(t, err)
@@ -115,10 +121,13 @@ func (p *plane) serve(address string) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
+// codeLife is longer than the clock of a control plane is behind in any test.
+const codeLife = 101 * 24 * time.Hour
+
 // code makes a join code for a site.
 func (p *plane) code(site string) trust.JoinCode {
 	p.t.Helper()
-	code, err := p.ca.NewJoinCode(p.address, time.Hour)
+	code, err := p.ca.NewJoinCode(p.address, codeLife)
 	check(p.t, err)
 	p.update(func() { p.codes[code.SecretHash()] = &joinCode{site: site, expires: code.Expires} })
 	return code
@@ -169,7 +178,7 @@ func (p *plane) run(c *client.Client) (deliveries <-chan client.Delivery, ended 
 // command signs a power query for the agent and queues it.
 func (p *plane) command(agentID, ref string) metal.Command {
 	p.t.Helper()
-	now := time.Now()
+	now := p.ca.Now()
 	command := metal.Command{
 		ID: uuid.NewString(), Kind: metal.KindQuery, NodeUUID: "n", AgentID: agentID,
 		IssuedAt: now, ExpiresAt: now.Add(time.Minute), Authority: metal.Authority{Type: metal.AuthorityNone},

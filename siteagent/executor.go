@@ -159,8 +159,10 @@ func (e *executor) act(log *slog.Logger, cmd metal.Command) (metal.CommandResult
 		return e.finish(cmd, failure(refusal.CodeOf(err, metal.CodeCredentialsUnavailable), err.Error())), true
 	}
 	failpoint.Hit("secrets-fetched")
-	if !time.Now().Before(cmd.ExpiresAt) {
-		return e.finish(cmd, failure(metal.CodeInvalidPayload, fmt.Sprintf("the command expired at %s before its turn came", cmd.ExpiresAt.UTC().Format(time.RFC3339)))), true
+	if now := time.Now(); !now.Before(cmd.ExpiresAt) {
+		return e.finish(cmd, failure(metal.CodeInvalidPayload, fmt.Sprintf(
+			"the command expired before its turn came: at %s by the control plane's clock, and this agent's clock says %s",
+			cmd.ExpiresAt.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))), true
 	}
 	if err := e.note(cmd); err != nil {
 		log.Error("journal cannot be written; the command is not done", "error", err)

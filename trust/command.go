@@ -10,8 +10,17 @@ import (
 	"ferrule/metal"
 )
 
-// clockSkew is by how much the clocks of control plane and site may differ.
-const clockSkew = 5 * time.Minute
+// mostAhead is by how much a command may be dated in the future. A clock that is
+// set back by a day must not fail what was signed before, and does no harm: the
+// journal keeps each command for as long (journal.Keep). A command that has
+// expired by the agent's clock is refused at once, or old ones could be replayed.
+const mostAhead = 25 * time.Hour
+
+// clocks says what two clocks show, for a message about a difference.
+func clocks(what string, at time.Time, whose string, now time.Time) string {
+	return fmt.Sprintf("%s at %s by the control plane's clock, and %s says %s",
+		what, at.UTC().Format(time.RFC3339), whose, now.UTC().Format(time.RFC3339))
+}
 
 // Verifier judges the commands that reach one agent, by the agent's own bundle.
 // It is safe for concurrent use.
@@ -59,11 +68,11 @@ func (v *Verifier) judge(message signed) (metal.Command, error) {
 		return command, refuse(RefusedAgent, nil, "command is for agent %q, this is %q", command.AgentID, v.agentID)
 	}
 	if !now.Before(command.ExpiresAt) {
-		return command, refuse(RefusedExpired, nil, "command expired at %s", command.ExpiresAt.UTC().Format(time.RFC3339))
+		return command, refuse(RefusedExpired, nil, "%s", clocks("command expired", command.ExpiresAt, "this agent's clock", now))
 	}
-	if command.IssuedAt.After(now.Add(clockSkew)) {
-		return command, refuse(RefusedExpired, nil, "command is dated %s, ahead of this clock (%s); check the clocks",
-			command.IssuedAt.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	if command.IssuedAt.After(now.Add(mostAhead)) {
+		return command, refuse(RefusedExpired, nil, "%s, more than a day behind; set the clock that is wrong",
+			clocks("command was issued", command.IssuedAt, "this agent's clock", now))
 	}
 	kind, err := checkKind(command)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		"no agent":            {d.envelope(func(c *metal.Command) { c.AgentID = "" }), RefusedAgent},
 		"expired":             {d.envelope(func(c *metal.Command) { c.ExpiresAt = c.IssuedAt }), RefusedExpired},
 		"no expiry":           {d.envelope(func(c *metal.Command) { c.ExpiresAt = time.Time{} }), RefusedExpired},
-		"from the future":     {d.envelope(func(c *metal.Command) { c.IssuedAt = c.IssuedAt.Add(time.Hour) }), RefusedExpired},
+		"from the future":     {d.envelope(func(c *metal.Command) { c.IssuedAt = c.IssuedAt.Add(26 * time.Hour) }), RefusedExpired},
 		"unknown kind":        {d.envelope(func(c *metal.Command) { c.Kind = "bmc.everything" }), RefusedKind},
 		"unknown operation":   {d.envelope(func(c *metal.Command) { c.Request.Operation = "power.melt" }), RefusedKind},
 		"no authority":        {d.envelope(func(c *metal.Command) { c.Authority = metal.Authority{} }), RefusedAuthority},

@@ -92,7 +92,7 @@ func (x *SecretExchange) Open(answer string) (Secret, error) {
 		return Secret{}, refuse(RefusedUnbound, nil, "answer is for another secret request")
 	}
 	if !x.now().Before(inner.ExpiresAt) {
-		return Secret{}, refuse(RefusedExpired, nil, "answer to the secret request came too late")
+		return Secret{}, refuse(RefusedExpired, nil, "%s", clocks("answer to the secret request expired", inner.ExpiresAt, "this agent's clock", x.now()))
 	}
 	return NewSecret(inner.Value), nil
 }
@@ -199,9 +199,11 @@ func (r *Releaser) checkSender(ctx context.Context, sessionAgent string, signer 
 		return refuse(RefusedAgent, nil, "secret request is by agent %q for %q in the session of %q",
 			signer.Agent.ID, request.AgentID, sessionAgent)
 	}
-	age := r.ca.now().Sub(request.IssuedAt)
+	now := r.ca.now()
+	age := now.Sub(request.IssuedAt)
 	if age > deliveryLife || age < -deliveryLife {
-		return refuse(RefusedExpired, nil, "secret request is dated %s; check the clocks", request.IssuedAt.UTC().Format(time.RFC3339))
+		return refuse(RefusedExpired, nil, "secret request is dated %s by the agent's clock, and the control plane's clock says %s; set the clock that is wrong",
+			request.IssuedAt.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
 	inForce, err := r.releases.KeyInForce(ctx, signer.Agent.ID, signer.KeyHash)
 	if err != nil {

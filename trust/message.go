@@ -68,7 +68,7 @@ func (s signed) verify(t messageType, roots *x509.CertPool, usage x509.ExtKeyUsa
 		Roots: roots, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{usage},
 	})
 	if err != nil {
-		return nil, nil, refuse(RefusedCertificate, err, "signer's certificate is not trusted: %v", err)
+		return nil, nil, refuse(RefusedCertificate, err, "signer's certificate is not trusted by the clock here, which says %s: %v", now.UTC().Format(time.RFC3339), err)
 	}
 	leaf := chains[0][0]
 	body, err := s.object.Verify(leaf.PublicKey)

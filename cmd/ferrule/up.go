@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"ferrule/cmd/internal/site"
 )
 
 type upCommand struct{ sources }
@@ -85,44 +83,6 @@ func relaxCollector() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
-}
-
-// embeddedAgent is the agent of the default site. It joins with a code and
-// speaks mTLS over loopback, exactly as one elsewhere does.
-func (p *plane) embeddedAgent(ctx context.Context) error {
-	cfg := site.Config{
-		DataDir: p.cfg.SiteAgent.DataDir, AdvertiseURL: p.cfg.SiteAgent.PublicURL,
-		PlainHTTPBMCs: p.cfg.SiteAgent.PlainHTTPBMCs, OpenNetworks: p.cfg.SiteAgent.OpenNetworks,
-		Callbacks: p.cfg.SiteAgent.CallbackNetworks, Version: version, Log: p.log,
-		ControlPlane: p.linkAddress(), // its port may be another at each start
-	}
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", address(p.cfg.SiteAgent.HostIP, p.cfg.SiteAgent.Port))
-	if err != nil {
-		return fmt.Errorf("listen for machines: %w", err)
-	}
-	cfg.Listener = listener
-	joined, err := site.Joined(cfg.DataDir)
-	if err != nil {
-		return err
-	}
-	if !joined {
-		code, err := p.newJoinCode(ctx, "", time.Minute)
-		if err != nil {
-			return err
-		}
-		if _, err := site.Join(ctx, code.Encode(), cfg); err != nil {
-			return err
-		}
-	}
-	err = site.Run(ctx, cfg)
-	if site.Removed(err) {
-		p.ownAgent.Store(false)
-		p.log.ErrorContext(ctx, "the agent of the default site was removed, so this site has none now; "+
-			"to have one again, stop ferrule, delete the agent's folder and start ferrule", "folder", cfg.DataDir, "error", err)
-		return nil
-	}
-	return err
 }
 
 // agentPatience is how long a start waits for the embedded agent before it says

@@ -44,7 +44,8 @@ type Client struct {
 	identity  *Identity
 	verifier  *trust.Verifier
 	transport *http.Transport
-	due       time.Time // of the identity's renewal; zero until it is asked for
+	due       time.Time     // of the identity's renewal; zero until it is asked for
+	ahead     time.Duration // of the control plane's clock before this host's
 }
 
 // New makes the client of an agent that has joined. Close ends it.
@@ -143,21 +144,31 @@ func (c *Client) SendResult(ctx context.Context, result metal.CommandResult) err
 // is repeated while the control plane cannot be reached, until ctx ends.
 func (c *Client) FetchSecret(ctx context.Context, commandID, ref string) ([]byte, error) {
 	secret, err := retry(ctx, c, "fetch secret", func() (trust.Secret, error) {
-		// A new request each time: its id works once.
-		request, err := c.Identity().credential.RequestSecret(commandID, ref, nil)
-		if err != nil {
-			return trust.Secret{}, backoff.Permanent(err)
+		secret, err := c.askSecret(ctx, commandID, ref)
+		var rejected *Rejected
+		if errors.As(err, &rejected) && rejected.Code == trust.RefusedExpired && c.compareClocks(rejected.Date) {
+			return c.askSecret(ctx, commandID, ref) // a clock was set since the session began
 		}
-		answer, err := post(ctx, c.http(), c.base+link.PathSecrets, link.TypeJOSE, []byte(request.Envelope))
-		if err != nil {
-			return trust.Secret{}, err
-		}
-		return request.Open(string(answer))
+		return secret, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetch secret %s for command %s: %w", ref, commandID, err)
 	}
 	return secret.Reveal(), nil
+}
+
+// askSecret makes one request for a secret: a new one each time, for its id
+// works once.
+func (c *Client) askSecret(ctx context.Context, commandID, ref string) (trust.Secret, error) {
+	request, err := c.Identity().credential.RequestSecret(commandID, ref, c.controlPlaneTime)
+	if err != nil {
+		return trust.Secret{}, backoff.Permanent(err)
+	}
+	answer, err := post(ctx, c.http(), c.base+link.PathSecrets, link.TypeJOSE, []byte(request.Envelope))
+	if err != nil {
+		return trust.Secret{}, err
+	}
+	return request.Open(string(answer))
 }
 
 // Observe reports what was seen. It is repeated until the control plane has it

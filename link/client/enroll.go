@@ -2,14 +2,12 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
+	"ferrule/durable"
 	"ferrule/failpoint"
 	"ferrule/link"
 	"ferrule/trust"
@@ -23,11 +21,12 @@ func Enroll(ctx context.Context, code, dir string, hello link.Hello) (*Identity,
 	if err != nil {
 		return nil, err
 	}
-	if time.Now().After(join.Expires) {
-		return nil, fmt.Errorf("join code expired at %s; make a new one", join.Expires.Format(time.RFC3339))
+	if now := time.Now(); now.After(join.Expires) {
+		return nil, fmt.Errorf("the join code expired at %s by the control plane's clock, and this host's clock says %s; make a new one, or set the clock right",
+			join.Expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 	}
-	if _, err := os.Stat(filepath.Join(dir, identityFile)); !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the folder %s already holds an agent's identity (%w)", dir, fs.ErrExist)
+	if err := mayReplace(dir, time.Now()); err != nil {
+		return nil, err
 	}
 	keyPEM, requestPEM, err := joiningKey(dir)
 	if err != nil {
@@ -54,5 +53,5 @@ func Enroll(ctx context.Context, code, dir string, hello link.Hello) (*Identity,
 		return nil, err
 	}
 	failpoint.Hit("join-saved")
-	return id, os.Remove(filepath.Join(dir, joiningFile))
+	return id, durable.Remove(filepath.Join(dir, joiningFile))
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"ferrule/durable"
 	"ferrule/trust"
@@ -48,9 +49,64 @@ func Load(dir string) (*Identity, error) {
 	}
 	var record identityRecord
 	if err := json.Unmarshal(text, &record); err != nil {
-		return nil, fmt.Errorf("read the agent's identity: %w", err)
+		return nil, damaged(dir, err)
 	}
-	return newIdentity(dir, record)
+	id, err := newIdentity(dir, record)
+	if err != nil {
+		return nil, damaged(dir, err)
+	}
+	return id, nil
+}
+
+// ErrDamaged is an identity's file that cannot be used.
+var ErrDamaged = errors.New("the agent's identity is damaged")
+
+func damaged(dir string, cause error) error {
+	return fmt.Errorf("%w: %s (%w); put a copy of the file back, or join again: "+
+		"make a code with \"ferrule join-code\" at the control plane, and spend it here with \"ferrule-agent join CODE --data %s\"",
+		ErrDamaged, IdentityPath(dir), cause, dir)
+}
+
+// CheckLife is an *Ended where the certificate has ended by the clock now.
+func (id *Identity) CheckLife(now time.Time) error {
+	if end := id.credential.Certificate().NotAfter; now.After(end) {
+		return &Ended{identity: id, end: end, now: now}
+	}
+	return nil
+}
+
+// Ended says that an agent was away for longer than its certificate is good,
+// so that only a new join code lets it in again.
+type Ended struct {
+	identity *Identity
+	end, now time.Time
+}
+
+// Error says what to run, and where.
+func (e *Ended) Error() string {
+	id := e.identity
+	site := ""
+	if id.Site() != "" {
+		site = " --site " + id.Site()
+	}
+	return fmt.Sprintf("the certificate of agent %s ended at %s by the control plane's clock, and this host's clock says %s. "+
+		"If this clock is right, the agent has to join again: run \"ferrule join-code%s\" at the control plane (%s), "+
+		"then \"ferrule-agent join CODE --data %s\" on this host and start the agent; \"ferrule agents remove %[1]s\" at the control plane removes its old entry",
+		id.AgentID(), e.end.UTC().Format(time.RFC3339), e.now.UTC().Format(time.RFC3339), site, id.Address(), id.dir)
+}
+
+// mayReplace is nil where a new identity may take the place of what is in dir.
+func mayReplace(dir string, now time.Time) error {
+	id, err := Load(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrDamaged):
+		return nil
+	case err != nil:
+		return err
+	case id.CheckLife(now) != nil:
+		return nil
+	}
+	return fmt.Errorf("the folder %s already holds the identity of agent %s (%w)", dir, id.AgentID(), fs.ErrExist)
 }
 
 func newIdentity(dir string, record identityRecord) (*Identity, error) {
@@ -99,10 +155,11 @@ func joiningKey(dir string) (keyPEM, requestPEM []byte, err error) {
 	path := filepath.Join(dir, joiningFile)
 	keyPEM, err = os.ReadFile(path)
 	if err == nil {
-		requestPEM, err = trust.NewAgentRequest(keyPEM)
-		return keyPEM, requestPEM, err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
+		if requestPEM, err = trust.NewAgentRequest(keyPEM); err == nil {
+			return keyPEM, requestPEM, nil
+		}
+		// A key that cannot be read has joined nothing: a new one is as good.
+	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
 	if keyPEM, err = trust.NewAgentKey(); err != nil {

@@ -41,7 +41,7 @@ var (
 // certificate.
 //
 // It returns nil when ctx ended, and an error only when the agent has been
-// removed.
+// removed or its certificate has ended.
 func (c *Client) Run(ctx context.Context, hello link.Hello, handle func(context.Context, Delivery) error) error {
 	var cursor int64
 	waits := c.waits()
@@ -52,6 +52,8 @@ func (c *Client) Run(ctx context.Context, hello link.Hello, handle func(context.
 			return nil
 		case errors.Is(err, errRenewed):
 			continue
+		case errors.As(err, new(*Ended)):
+			return err
 		case removed(err):
 			return fmt.Errorf("agent %s has been removed from its control plane: %w", c.Identity().AgentID(), err)
 		}
@@ -80,6 +82,9 @@ func removed(err error) bool {
 func (c *Client) session(
 	ctx context.Context, hello link.Hello, cursor *int64, handle func(context.Context, Delivery) error,
 ) (welcomed bool, err error) {
+	if err := c.Identity().CheckLife(time.Now()); err != nil {
+		return false, err
+	}
 	if err := c.renewIfDue(ctx); err != nil {
 		c.log.ErrorContext(ctx, "certificate could not be renewed", "error", err,
 			"ends", c.Identity().credential.Certificate().NotAfter)
@@ -151,6 +156,7 @@ func (c *Client) openSession(ctx context.Context, hello link.Hello, after int64)
 		defer func() { _ = response.Body.Close() }()
 		return nil, rejection(response)
 	}
+	c.compareClocks(response.Header.Get("Date"))
 	scanner := bufio.NewScanner(response.Body)
 	scanner.Buffer(make([]byte, 0, 64<<10), link.MaxLine)
 	return &lineReader{scanner: scanner, close: func() { _ = response.Body.Close() }}, nil

@@ -82,6 +82,7 @@ type Rejected struct {
 	Status  int
 	Code    trust.RefusalCode
 	Message string
+	Date    string // the control plane's clock, as an HTTP date
 }
 
 // Error is the control plane's message.
@@ -104,7 +105,7 @@ func isFinal(err error) bool {
 }
 
 func rejection(response *http.Response) error {
-	r := &Rejected{Status: response.StatusCode, Message: http.StatusText(response.StatusCode)}
+	r := &Rejected{Status: response.StatusCode, Message: http.StatusText(response.StatusCode), Date: response.Header.Get("Date")}
 	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	var problem link.Problem
 	if err == nil && json.Unmarshal(text, &problem) == nil && problem.Message != "" {

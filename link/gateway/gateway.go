@@ -94,6 +94,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // bounded sets the deadlines and answers errors.
 func (g *Gateway) bounded(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		g.sayTime(w)
 		control := http.NewResponseController(w)
 		now := time.Now()
 		if err := errors.Join(control.SetReadDeadline(now.Add(readTimeout)), control.SetWriteDeadline(now.Add(writeTimeout))); err != nil {
@@ -103,9 +104,15 @@ func (g *Gateway) bounded(h handler) http.HandlerFunc {
 	}
 }
 
+// sayTime tells the agent the time by the clock that judges its messages.
+func (g *Gateway) sayTime(w http.ResponseWriter) {
+	w.Header().Set("Date", g.CA.Now().UTC().Format(http.TimeFormat))
+}
+
 // streamed bounds the reading only: the session sets its own write deadlines.
 func (g *Gateway) streamed(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		g.sayTime(w)
 		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(readTimeout)); err != nil {
 			g.log.WarnContext(r.Context(), "no deadline on a session of the link", "error", err)
 		}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -36,7 +37,27 @@ func description(t *testing.T) *openapi3.T {
 // bare is a gateway that must refuse before it asks any seam.
 func bare(t *testing.T) *Gateway {
 	t.Helper()
-	return New(Config{CA: &trust.CA{}, Logger: slog.New(slog.DiscardHandler)})
+	sealer, err := trust.NewSealer(make([]byte, trust.DeploymentKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := trust.OpenCA(t.Context(), keys{}, sealer, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(Config{CA: ca, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// keys are an authority's keys in memory.
+type keys map[string][2][]byte
+
+func (k keys) TrustKey(_ context.Context, name string) (sealed, public []byte, err error) {
+	return k[name][0], k[name][1], nil
+}
+
+func (k keys) PutTrustKey(_ context.Context, name string, sealed, public []byte) error {
+	k[name] = [2][]byte{sealed, public}
+	return nil
 }
 
 func TestDescribedRoutesAreServedToAgentsOnly(t *testing.T) {

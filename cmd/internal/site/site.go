@@ -38,14 +38,8 @@ func (c Config) registry() *drivers.Registry {
 	return drivers.New(drivers.Config{PlainHTTPNetworks: c.PlainHTTPBMCs, Log: c.Log})
 }
 
-// Joined reports whether the folder holds an identity.
-func Joined(dir string) (bool, error) {
-	_, err := client.Load(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
+// Ended reports whether Run ended because the agent's certificate has.
+func Ended(err error) bool { return errors.As(err, new(*client.Ended)) }
 
 // Join spends a join code and keeps the identity in the data folder.
 func Join(ctx context.Context, code string, c Config) (*client.Identity, error) {
