@@ -136,7 +136,7 @@ func ImageOf(n *metal.Node) (Image, error) {
 		return img, metal.Errorf(metal.Invalid, "Cannot validate image information for node %s because one or more parameters are missing from its instance_info. Missing are: ['image_source']", n.Label())
 	}
 	if !strings.HasPrefix(img.Source, "http://") && !strings.HasPrefix(img.Source, "https://") {
-		return img, metal.Errorf(metal.Invalid, "The image_source %q of node %s is not an http or https URL, the only sort that can be written.", img.Source, n.Label())
+		return img, metal.Errorf(metal.Invalid, "The image_source %q of node %s is not an http or https URL, the only sort that can be written.", metal.HideUserinfo(img.Source), n.Label())
 	}
 	if t := text("image_type"); t == "partition" || text("kernel") != "" && t == "" {
 		return img, metal.Errorf(metal.Invalid, "Node %s asks for a partition image, and only whole-disk images can be written: leave out instance_info/kernel and set image_type to whole-disk.", n.Label())

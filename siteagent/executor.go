@@ -186,7 +186,7 @@ func (e *executor) act(log *slog.Logger, cmd metal.Command) (metal.CommandResult
 	if cmd.Kind == metal.KindWatch && result.OK {
 		level = slog.LevelDebug // leases of the power watch, every few minutes for each node
 	}
-	log.Log(ctx, level, "command done", "ok", result.OK, "code", result.ErrorCode, "message", result.Message, "took", time.Since(began))
+	log.Log(ctx, level, "command done", "ok", result.OK, "code", result.ErrorCode, "message", metal.HideUserinfo(result.Message), "took", time.Since(began))
 	return e.finish(cmd, result), true
 }
 
@@ -236,6 +236,7 @@ func (e *executor) finish(cmd metal.Command, result metal.CommandResult) metal.C
 	}
 	result = result.Storable()
 	result.CommandID, result.FinishedAt = cmd.ID, time.Now().UTC()
+	result.Message = metal.HideUserinfo(result.Message)
 	if cheaplyRepeated(cmd, result) {
 		return result
 	}

@@ -97,7 +97,7 @@ func (h *heartbeatCall) checkVersion(c *call) error {
 func (h *heartbeatCall) checkURL(n *metal.Node) error {
 	if h.callbackURL != "" {
 		u, err := url.Parse(h.callbackURL)
-		if err != nil || !strings.Contains(u.Scheme, "http") {
+		if err != nil || u.User != nil || !strings.Contains(u.Scheme, "http") {
 			return badRequest("An issue with the supplied \"callback_url\" has been detected.")
 		}
 	}

@@ -58,6 +58,9 @@ func (s *Service) putSecret(ctx context.Context, tx *store.Tx, nodeUUID, ref, va
 // sealSecrets moves what a request put into driver_info and instance_info to
 // secrets, and notes what it took out.
 func (s *Service) sealSecrets(before, after *metal.Node) (*secretChanges, error) {
+	if err := metal.RefusePasswordInAddress(before.DriverInfo, after.DriverInfo); err != nil {
+		return nil, err
+	}
 	moved, err := metal.SealNode(before, after)
 	if err != nil {
 		return nil, err

@@ -265,7 +265,7 @@ func (r *run) actionFailed(err error) {
 	if eventType == "" {
 		eventType = "UNKNOWN"
 	}
-	r.node.LastError = &text
+	r.setLastError(text)
 	r.history("ERROR", eventType, text)
 	r.close()
 }

@@ -92,7 +92,7 @@ func failed(r *run, _ task) (verdict, error) {
 		}
 		r.node.DriverInternalInfo = r.node.DriverInternalInfo.Without(metal.InfoAgentAttempted)
 	}
-	r.node.LastError = &text
+	r.setLastError(text)
 	r.clearSteps()
 	r.forgetRamdisk(true)
 	r.close()
@@ -109,9 +109,16 @@ func historyType(s metal.State) string {
 	return cmp.Or(info.History, "provisioning")
 }
 
+// setLastError says what went wrong. Ramdisks and BMCs quote the URLs that they
+// were given.
+func (r *run) setLastError(text string) {
+	text = metal.HideUserinfo(text)
+	r.node.LastError = &text
+}
+
 func (r *run) history(severity, eventType, text string) {
 	e := metal.HistoryEntry{
-		UUID: r.NewID(), NodeUUID: r.node.UUID, Severity: severity, EventType: eventType, Event: text,
+		UUID: r.NewID(), NodeUUID: r.node.UUID, Severity: severity, EventType: eventType, Event: metal.HideUserinfo(text),
 		Conductor: r.Settings.Host, User: r.op.User, Project: r.op.Project, CreatedAt: r.Now,
 		State: r.node.ProvisionState, TargetProvisionState: r.node.TargetProvisionState,
 	}

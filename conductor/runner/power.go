@@ -132,7 +132,7 @@ func powerDone(r *run, _ task) (verdict, error) {
 func (r *run) powerFailed(err error) {
 	text := fmt.Sprintf("Failed to change power state to '%s': %s", r.op.Verb, err)
 	r.node.TargetPowerState = nil
-	r.node.LastError = &text
+	r.setLastError(text)
 	r.history("ERROR", "monitoring", text)
 	r.close()
 }

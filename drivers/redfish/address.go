@@ -43,7 +43,11 @@ func (a address) String() string {
 	return a.hostPort()
 }
 
+// badAddress quotes no address that may have a password in it.
 func badAddress(raw, why string) error {
+	if strings.Contains(raw, "@") {
+		return driver.Errorf(metal.CodeInvalidAddress, "redfish_address %s", why)
+	}
 	return driver.Errorf(metal.CodeInvalidAddress, "redfish_address %q %s", raw, why)
 }
 
@@ -120,6 +124,9 @@ func systemPath(id string) (string, error) {
 		why = "is not under " + root
 	default:
 		why = notASystem(path)
+	}
+	if why != "" && strings.Contains(id, "@") {
+		return "", driver.Errorf(metal.CodeInvalidConfig, "redfish_system_id %s", why)
 	}
 	if why != "" {
 		return "", driver.Errorf(metal.CodeInvalidConfig, "redfish_system_id %q %s", id, why)
