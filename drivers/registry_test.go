@@ -83,7 +83,7 @@ func TestWhatCannotBeDoneIsRefusedWithItsCode(t *testing.T) {
 		"options too long":     {metal.Request{Driver: "fake", Operation: metal.PowerGet, DriverOptionsJSON: []byte(`{"power_state":"` + strings.Repeat("x", 1024) + `"}`)}, metal.CodeInvalidConfig, "1024"},
 		"options no object":    {metal.Request{Driver: "fake", Operation: metal.PowerGet, DriverOptionsJSON: []byte(`[]`)}, metal.CodeInvalidConfig, "no object"},
 		"options null":         {metal.Request{Driver: "fake", Operation: metal.PowerGet, DriverOptionsJSON: []byte(`null`)}, metal.CodeInvalidConfig, "no object"},
-		"address":              {metal.Request{Driver: "redfish", Address: "a@b", Operation: metal.PowerGet}, metal.CodeInvalidAddress, "a@b"},
+		"address":              {metal.Request{Driver: "redfish", Address: "a@b", Operation: metal.PowerGet}, metal.CodeInvalidAddress, "redfish_address has an @"},
 		"CA":                   {metal.Request{Driver: "redfish", Address: "bmc", Operation: metal.PowerGet, DriverOptionsJSON: []byte(`{"redfish_verify_ca":"maybe"}`)}, metal.CodeInvalidConfig, "redfish_verify_ca"},
 		"rotation without new": {metal.Request{Driver: "redfish", Address: "bmc", Operation: metal.CredentialRotate, ArgsJSON: []byte(`{}`)}, metal.CodeCredentialsUnavailable, "no new password"},
 	} {

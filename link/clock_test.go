@@ -51,7 +51,7 @@ func TestSecretsComeWhileTheClocksDiffer(t *testing.T) {
 	for _, off := range []time.Duration{day, -day} {
 		p := newPlaneAt(t, behind(off))
 		c := p.join("", client.Options{Logger: quiet()})
-		const ref = "secret://tenant/nodes/n/password"
+		const ref = "secret://tenant/nodes/n/driver_info/redfish_password"
 		value := rand.Text()
 		p.update(func() { p.secrets[ref] = []byte(value) })
 		command := p.command(c.Identity().AgentID(), ref)
