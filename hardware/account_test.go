@@ -48,7 +48,7 @@ func TestAPasswordIsSealedForTheBMCOfItsNode(t *testing.T) {
 	n := &metal.Node{UUID: "n", Driver: "redfish"}
 	ref := metal.DriverInfoSecrets("n").Below("redfish_password").Ref()
 	n.DriverInfo = metal.ToJSON(map[string]any{"redfish_address": "BMC:443", "redfish_password": ref, "redfish_tls_spki_sha256": strings.Repeat("AB", 32)})
-	r, err := hardware.RequestFor(n, metal.PowerGet)
+	r, err := requestFor(t, n)
 	if err != nil {
 		t.Fatal(err)
 	}
