@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ferrule/drivers"
+	"ferrule/hardware"
 	"ferrule/metal"
 )
 
@@ -54,6 +56,22 @@ func TestTheCapabilityTable(t *testing.T) {
 		for _, op := range operations {
 			if _, ok := metal.CommandKind(op); !ok {
 				t.Errorf("%s can do %s, which no kind of command covers", name, op)
+			}
+		}
+	}
+}
+
+// What the catalogue says of an implementation, its driver can do.
+func TestDriversCanDoWhatTheCatalogueSays(t *testing.T) {
+	r := newRegistry(t)
+	for _, h := range hardware.Types() {
+		for _, rows := range h.Supported {
+			for _, row := range rows {
+				for _, op := range slices.Concat(row.Needs, row.Offers) {
+					if !op.OfAgent() && !slices.Contains(r.Operations(row.Driver), op) {
+						t.Errorf("%s of the %s interface %s: the driver %q cannot do it", op, row.Type, row.Name, row.Driver)
+					}
+				}
 			}
 		}
 	}

@@ -61,7 +61,8 @@ func (m Machine) hostedOr(lacks ...string) error {
 }
 
 // CheckHosted refuses a verb that needs an operation which no agent of the node's
-// site has, and says all that is missing. asked are the steps of the request.
+// site has, and says all that is missing. asked are the steps of the request, or
+// the configured priorities of an automated cleaning.
 // Steps of the ramdisk's, steps of priority 0 and what a plan only tries do not
 // count. A node can always be torn down as far as that goes.
 func (m Machine) CheckHosted(v metal.VerbInfo, asked []metal.Step) error {
@@ -99,6 +100,9 @@ func (m Machine) bootsRamdisk(v metal.VerbInfo, asked []metal.Step) bool {
 	if v.Ramdisk != "" {
 		return m.Row(v.Ramdisk).Ramdisk
 	}
+	if v.AutomatedClean {
+		return m.UsesRamdisk()
+	}
 	return v.Ordered && m.UsesRamdisk() && slices.ContainsFunc(asked, func(s metal.Step) bool {
 		_, own := m.Step(v.Steps, s)
 		return !own && !s.Reserved()
@@ -110,7 +114,7 @@ func (m Machine) stepsOf(v metal.VerbInfo, asked []metal.Step) []metal.Step {
 	switch {
 	case v.Ordered:
 		return asked
-	case v.Steps != metal.DeploySteps:
+	case v.Steps != metal.DeploySteps && !v.AutomatedClean:
 		return nil
 	}
 	steps, _ := metal.Overridden(m.Steps(v.Steps), asked)

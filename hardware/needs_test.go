@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ferrule/metal"
@@ -41,5 +42,53 @@ func TestPlansNeedWhatRowsSay(t *testing.T) {
 				t.Errorf("%s %s: the task %s needs %s, which no row of the node names", row.Type, row.Name, task.Do, op)
 			}
 		}
+	}
+}
+
+// TestAVerbSaysAllThatIsMissing: per interface and per step. What the ramdisk
+// carries out, what is of priority 0, and the conductor's own steps do not count.
+func TestAVerbSaysAllThatIsMissing(t *testing.T) {
+	step := func(name string, priority int) Step {
+		return Step{
+			Step:  metal.Step{Interface: "raid", Step: name, Priority: priority},
+			Kinds: []metal.StepKind{metal.CleanSteps, metal.DeploySteps}, Needs: []metal.Operation{metal.RAIDApply},
+		}
+	}
+	m := sample(&redfishPower)
+	raid := &Interface{Type: metal.RAIDInterface, Name: "out-of-band", Driver: "redfish", Steps: []Step{step("build", 50), step("clear", 0)}}
+	m.rows[rowKey{raid.Type, raid.Name}] = raid
+	m.Node.RAIDInterface, m.Node.DeployInterface = raid.Name, "direct"
+	m.Hosted = Hosted{}
+	for _, row := range m.all() {
+		m.Hosted.Add(map[string][]metal.Operation{row.Driver: row.Needs, "": row.Needs})
+	}
+	for name, c := range map[string]struct {
+		verb  metal.Verb
+		asked []metal.Step
+		lacks string
+	}{
+		"priority above 0":  {metal.VerbActive, nil, "step raid.build needs raid.applyLayout (driver redfish)"},
+		"priority set to 0": {metal.VerbActive, []metal.Step{{Interface: "raid", Step: "build"}}, ""},
+		"priority raised": {metal.VerbActive, []metal.Step{{Interface: "raid", Step: "build"}, {Interface: "raid", Step: "clear", Priority: 1}},
+			"step raid.clear needs raid.applyLayout (driver redfish)"},
+		"asked for": {metal.VerbClean, []metal.Step{{Interface: "raid", Step: "clear"}, {Interface: "raid", Step: "build"}},
+			"step raid.clear needs raid.applyLayout (driver redfish); step raid.build needs raid.applyLayout (driver redfish)"},
+		"of the ramdisk":   {metal.VerbClean, []metal.Step{{Interface: "deploy", Step: "erase_devices"}}, ""},
+		"of the conductor": {metal.VerbClean, []metal.Step{{Interface: "raid", Step: metal.StepHold}}, ""},
+		"automatic":        {metal.VerbProvide, nil, "step raid.build needs raid.applyLayout (driver redfish)"},
+		"configured away":  {metal.VerbProvide, []metal.Step{{Interface: "raid", Step: "build"}}, ""},
+	} {
+		info, _ := c.verb.Info()
+		text := ""
+		if err := m.CheckHosted(info, c.asked); err != nil {
+			text = err.Error()
+		}
+		if (text == "") != (c.lacks == "") || !strings.Contains(text, c.lacks) {
+			t.Errorf("%s: %q does not say %q", name, text, c.lacks)
+		}
+	}
+	m.Hosted = nil
+	if info, _ := metal.VerbActive.Info(); m.CheckHosted(info, nil) != nil {
+		t.Error("where nothing is known of agents, a verb is refused")
 	}
 }

@@ -16,10 +16,10 @@ const (
 	InfoCachedClean    = "agent_cached_clean_steps"
 	InfoCachedDeploy   = "agent_cached_deploy_steps"
 
-	InfoWholeDisk      = "is_whole_disk_image"
-	InfoDeploySteps    = "deploy_steps"
-	InfoAutomaticLease = "automatic_lessee" // the lessee was set by the deployment and goes with it
-	InfoPowerFailures  = "power_failures"   // failed reads of the power state in a row
+	InfoWholeDisk       = "is_whole_disk_image"
+	InfoDeploySteps     = "deploy_steps"
+	InfoAutomaticLessee = "automatic_lessee" // the lessee was set by the deployment and goes with it
+	InfoPowerFailures   = "power_failures"   // failed reads of the power state in a row
 
 	// InfoAgentAttempted tells that a servicing booted, or tried to boot, a ramdisk
 	// in place of the instance: who aborts a failed one has to boot the instance

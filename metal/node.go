@@ -123,6 +123,15 @@ func (n *Node) InterfaceField(t InterfaceType) *string {
 	return nil
 }
 
+// CleansItself reports whether automated cleaning is wanted; configured is what
+// the configuration says for nodes that say nothing.
+func (n *Node) CleansItself(configured bool) bool {
+	if n.AutomatedClean != nil {
+		return *n.AutomatedClean
+	}
+	return configured
+}
+
 // Label is how texts name the node: its name where it has one, else its UUID.
 func (n *Node) Label() string {
 	if n.Name != nil && *n.Name != "" {

@@ -51,6 +51,8 @@ type VerbInfo struct {
 	// Limit is the limit that it counts towards; zero: none.
 	Limit VerbLimit
 
+	AutomatedClean bool // it cleans the node, where that is wanted
+
 	Steps   StepKind // the sort of steps that it runs; "" for none
 	Ordered bool     // they are those of the request, in its order
 	Flow    string   // what the list of steps is called in the history
@@ -106,7 +108,7 @@ var verbs = []VerbInfo{
 		Failure: "Failed to get power state for node %s. Error: %s",
 	},
 	{
-		Verb: VerbProvide, MinMinor: 4, Event: EventProvide, NotRetired: true,
+		Verb: VerbProvide, MinMinor: 4, Event: EventProvide, NotRetired: true, AutomatedClean: true,
 		Steps: CleanSteps, Flow: automatedCleaning,
 	},
 	{

@@ -169,6 +169,9 @@ func (v *verb) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := v.checkHosted(ctx, args); err != nil {
+		return err
+	}
 	secrets, err := v.service.sealSecrets(&before, n)
 	if err != nil {
 		return err
@@ -393,6 +396,9 @@ func (s *Service) answerValidation(c *call, n *metal.Node) error {
 	}
 	m := s.machine(n)
 	m.Ports = ports
+	if m.Hosted, err = hosted(ctx, s.store, n); err != nil {
+		return err
+	}
 	b := []byte{'{'}
 	for i, t := range validated {
 		if i > 0 {

@@ -128,7 +128,7 @@ func (v *verb) lend() {
 		return
 	}
 	n.Lessee = &project
-	n.DriverInternalInfo = n.DriverInternalInfo.With(metal.InfoAutomaticLease, true)
+	n.DriverInternalInfo = n.DriverInternalInfo.With(metal.InfoAutomaticLessee, true)
 }
 
 // hashPassword keeps the rescue password in the form that a ramdisk takes

@@ -11,11 +11,7 @@ import (
 // automatedCleanTasks clean a node between two tenants, where that is wanted.
 // Ironic: conductor/cleaning.do_node_clean.
 func (r *run) automatedCleanTasks() []task {
-	wanted := r.Settings.AutomatedClean
-	if r.node.AutomatedClean != nil {
-		wanted = *r.node.AutomatedClean
-	}
-	if !wanted {
+	if !r.node.CleansItself(r.Settings.AutomatedClean) {
 		return []task{finishWith(metal.EventDone)}
 	}
 	if !r.machine().UsesRamdisk() {

@@ -148,10 +148,10 @@ func endInstance(r *run, _ task) (verdict, error) {
 	r.dropSecrets(metal.InstanceInfoSecrets(n.UUID))
 	n.InstanceInfo, n.InstanceUUID, n.InstanceName = metal.EmptyObject, nil, nil
 	n.AllocationUUID = nil
-	if lent, _ := n.DriverInternalInfo.Lookup(metal.InfoAutomaticLease).(bool); lent {
+	if lent, _ := n.DriverInternalInfo.Lookup(metal.InfoAutomaticLessee).(bool); lent {
 		n.Lessee = nil
 	}
-	n.DriverInternalInfo = n.DriverInternalInfo.Without(metal.InfoAutomaticLease, metal.InfoWholeDisk, metal.InfoDeploySteps)
+	n.DriverInternalInfo = n.DriverInternalInfo.Without(metal.InfoAutomaticLessee, metal.InfoWholeDisk, metal.InfoDeploySteps)
 	r.forgetRamdisk(true)
 	if err := metal.Fire(n, metal.EventClean, metal.NoState, r.Now); err != nil {
 		return stay, err
