@@ -48,6 +48,7 @@ var documented = []struct {
 	{"ferrule.sqlite.lock", starts, starts, starts, starts},
 	{"deployment.key", "is damaged", "is damaged", "is damaged", "is missing"},
 	{"deployment.json", starts, starts, starts, starts},
+	{"agent/bmcs.txt", starts, starts, starts, starts},
 	{"agent/agent.lock", starts, starts, starts, starts},
 	{"agent/identity.json", starts, starts, starts, starts},
 	{"agent/journal.jsonl", starts, starts, starts, starts},

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ferrule/durable"
 )
 
 // bmcs are the addresses at which the agent has driven BMCs of late. They are
@@ -60,7 +62,7 @@ func openBMCs(dir string, now func() time.Time) (*bmcs, error) {
 			}
 		}
 	}
-	if err := errors.Join(file.Sync(), os.Rename(fresh, path)); err != nil {
+	if err := durable.Replace(file, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("keep the addresses of BMCs: %w", err), b.close())
 	}
 	return b, nil
