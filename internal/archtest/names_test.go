@@ -1,48 +1,41 @@
 package archtest
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"go/ast"
 	"go/constant"
-	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // TestOnlyHardwareKnowsImplementations: no value read from a node's *_interface
 // field, and no name of a row, is compared with a name outside package hardware.
 // What an implementation is like is asked of its row.
 func TestOnlyHardwareKnowsImplementations(t *testing.T) {
-	loader := newLoader(t)
-	for _, p := range loader.ours {
-		if within(folderOf(p.ImportPath), "hardware lab compat-tests") {
+	lookAtSources(t)
+	for _, p := range loadTyped(t, nil, module+"/...") {
+		if within(folderOf(p.PkgPath), "hardware lab compat-tests") {
 			continue // the catalogue itself, and what shares no code with the control plane
 		}
-		info, files := loader.check(t, p)
-		for _, found := range comparisons(info, files) {
-			t.Errorf("%s: an implementation's name is compared here; ask its row in package hardware", loader.fset.Position(found))
+		for _, found := range comparisons(p.TypesInfo, p.Syntax) {
+			t.Errorf("%s: an implementation's name is compared here; ask its row in package hardware", p.Fset.Position(found))
 		}
 	}
 }
 
 // TestComparisonsAreFound holds the test above to examples of each form.
 func TestComparisonsAreFound(t *testing.T) {
-	const source = `package example
-import ("slices"; "strings"; "ferrule/metal")
-func f(n *metal.Node, old metal.Node, c interface{ Row() string }) (k int) {
+	const source = `package metal
+import ("slices"; "strings")
+func example(n *Node, old Node) (k int) {
 	if n.DeployInterface == "direct" { k++ }
-	if "fake" != n.Interface(metal.PowerInterface) { k++ }
-	if *n.InterfaceField(metal.PowerInterface) == "fake" { k++ }
+	if "fake" != n.Interface(PowerInterface) { k++ }
+	if *n.InterfaceField(PowerInterface) == "fake" { k++ }
 	switch n.RAIDInterface { case "agent": k++ }
 	name := n.BootInterface
 	if name == "fake" { k++ }
@@ -53,96 +46,35 @@ func f(n *metal.Node, old metal.Node, c interface{ Row() string }) (k int) {
 	if n.DeployInterface == "" || n.DeployInterface != old.DeployInterface || n.Driver == "redfish" { k++ }
 	return k
 }`
-	loader := newLoader(t)
-	info, files := loader.checkSource(t, "example", source)
+	file, err := filepath.Abs(filepath.Join("..", "..", "metal", "example.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := loadTyped(t, map[string][]byte{file: []byte(source)}, module+"/metal")[0]
 	var lines []int
-	for _, found := range comparisons(info, files) {
-		lines = append(lines, loader.fset.Position(found).Line)
+	for _, found := range comparisons(p.TypesInfo, p.Syntax) {
+		lines = append(lines, p.Fset.Position(found).Line)
 	}
 	if want := []int{4, 5, 6, 7, 9, 10, 11, 12}; !slices.Equal(lines, want) {
 		t.Errorf("found in lines %v, not in %v", lines, want)
 	}
 }
 
-// loader type-checks our packages against the compiled form of what they import.
-type loader struct {
-	fset     *token.FileSet
-	ours     []listed
-	importer types.Importer
-}
-
-// listed is what `go list -export` tells of a package.
-type listed struct {
-	ImportPath string
-	Dir        string
-	Export     string
-	GoFiles    []string
-}
-
-func newLoader(t *testing.T) *loader {
+// loadTyped loads packages with their types; overlay has files that are not there.
+func loadTyped(t *testing.T, overlay map[string][]byte, pattern string) []*packages.Package {
 	t.Helper()
-	lookAtSources(t)
-	output, err := exec.Command("go", "list", "-e", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles", module+"/...").Output()
+	mode := packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+		packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile
+	loaded, err := packages.Load(&packages.Config{Mode: mode, Overlay: overlay}, pattern)
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatalf("load the code: %v", err)
 	}
-	l := &loader{fset: token.NewFileSet()}
-	exports := map[string]string{}
-	for decoder := json.NewDecoder(strings.NewReader(string(output))); ; {
-		var p listed
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
-		exports[p.ImportPath] = p.Export
-		if isOurs(p.ImportPath) {
-			l.ours = append(l.ours, p)
+	for _, p := range loaded {
+		for _, problem := range p.Errors {
+			t.Errorf("load the code: %v", problem)
 		}
 	}
-	l.importer = importer.ForCompiler(l.fset, "gc", func(path string) (io.ReadCloser, error) {
-		file := exports[path]
-		if file == "" {
-			return nil, fmt.Errorf("no compiled form of %s", path)
-		}
-		return os.Open(file)
-	})
-	return l
-}
-
-func (l *loader) check(t *testing.T, p listed) (*types.Info, []*ast.File) {
-	t.Helper()
-	var files []*ast.File
-	for _, name := range p.GoFiles {
-		f, err := parser.ParseFile(l.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
-	return l.typesOf(t, p.ImportPath, files), files
-}
-
-func (l *loader) checkSource(t *testing.T, path, source string) (*types.Info, []*ast.File) {
-	t.Helper()
-	f, err := parser.ParseFile(l.fset, path+".go", source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l.typesOf(t, path, []*ast.File{f}), []*ast.File{f}
-}
-
-func (l *loader) typesOf(t *testing.T, path string, files []*ast.File) *types.Info {
-	t.Helper()
-	info := &types.Info{
-		Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
-		Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
-	}
-	conf := types.Config{Importer: l.importer}
-	if _, err := conf.Check(path, l.fset, files, info); err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
-	return info
+	return loaded
 }
 
 // names follows the names of implementations through a package.

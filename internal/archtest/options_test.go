@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/go/packages"
-
 	"ferrule/config"
 )
 
@@ -78,17 +76,8 @@ func optionFields() map[string]string {
 // fieldsRead gives the fields of config's types that any code but tests names.
 func fieldsRead(t *testing.T) map[string]bool {
 	t.Helper()
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
-		packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile
-	loaded, err := packages.Load(&packages.Config{Mode: mode}, module+"/...")
-	if err != nil {
-		t.Fatalf("load the code: %v", err)
-	}
 	read := map[string]bool{}
-	for _, p := range loaded {
-		for _, problem := range p.Errors {
-			t.Errorf("load the code: %v", problem)
-		}
+	for _, p := range loadTyped(t, nil, module+"/...") {
 		for _, tree := range p.Syntax {
 			ast.Inspect(tree, func(node ast.Node) bool {
 				if selector, ok := node.(*ast.SelectorExpr); ok {
