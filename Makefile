@@ -11,7 +11,7 @@ GOLANGCI := $(FERRULE_CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 # Packages with tests that the short run leaves out.
 LONG = $(shell grep -rl --include='*_test.go' 'testing\.Short()' . | xargs -r -n1 dirname | sort -u)
 
-.PHONY: help build demo check lint test env bench generate oracle
+.PHONY: help build demo check lint test chaos env bench generate oracle
 
 help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
@@ -42,6 +42,9 @@ env: ## Install what the tests need of Debian, where it is missing
 test: env check ## Everything: what check does, the race detector, the long suites
 	go test -race -short -timeout 15m ./...
 	go test -timeout 35m $(LONG)
+
+chaos: env ## Freeze a process at every kind of write of the store, one after the other (a quarter of an hour)
+	go test -count=1 -timeout 45m ./compat-tests/kill -run Frozen -all-writes
 
 bench: ## Measure beside real Ironic, as ratios (ARGS goes to the bench)
 	compat-tests/bench/run.sh $(ARGS)
