@@ -32,6 +32,11 @@ func (c *Config) isMySQL() bool {
 	return strings.HasPrefix(c.Database.Connection, "mysql") || strings.HasPrefix(c.Database.Connection, "mariadb")
 }
 
+// NamesDatabase says whether a database was named that Ferrule can use.
+func (c *Config) NamesDatabase() bool {
+	return c.Store.Connection != "" || c.Database.Connection != "" && !c.isMySQL()
+}
+
 // StoreConnection is [store] connection, or Ironic's [database] connection
 // where that is all there is, or a SQLite file in the data folder.
 func (c *Config) StoreConnection() (Connection, error) {

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -283,11 +284,14 @@ func (a *Agent) server() *http.Server {
 	ramdisks := relay.New(a.options.Link.Relay, a.reach.Callback, a.log)
 	// No ServeMux: it redirects paths that are not clean, here they are not there.
 	route := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, media.PathPrefix) {
+		switch {
+		case r.URL.Path == "/healthz":
+			_, _ = io.WriteString(w, "ok\n")
+		case strings.HasPrefix(r.URL.Path, media.PathPrefix):
 			a.media.ServeHTTP(w, r)
-			return
+		default:
+			ramdisks.ServeHTTP(w, r)
 		}
-		ramdisks.ServeHTTP(w, r)
 	})
 	return &http.Server{
 		Handler: route, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute,

@@ -3,14 +3,9 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/alecthomas/kong"
-
+	"ferrule/cmd/internal/cli"
 	"ferrule/cmd/internal/memory"
 	"ferrule/cmd/internal/site"
 )
@@ -18,17 +13,12 @@ import (
 // version is set by the build (-ldflags "-X main.version=…").
 var version = "dev"
 
+type commands struct {
+	site.Command
+	cli.Common
+}
+
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	memory.Limit()
-	var c site.Command
-	parser := kong.Parse(&c, kong.Name("ferrule-agent"), kong.UsageOnError(),
-		kong.Description("The agent of one site: it drives BMCs and boots machines for a Ferrule control plane."),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(site.Version(version)))
-	if err := parser.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "ferrule-agent:", err)
-		stop()
-		os.Exit(1)
-	}
+	os.Exit(cli.Main("ferrule-agent", "The agent of one site: it drives BMCs and boots machines for a Ferrule control plane.", version, &commands{}))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"time"
 
 	"ferrule/cmd/internal/site"
@@ -20,14 +19,13 @@ func (p *plane) embeddedAgent(ctx context.Context) error {
 	cfg := site.Config{
 		DataDir: p.cfg.SiteAgent.DataDir, AdvertiseURL: p.cfg.SiteAgent.PublicURL,
 		PlainHTTPBMCs: p.cfg.SiteAgent.PlainHTTPBMCs, OpenNetworks: p.cfg.SiteAgent.OpenNetworks,
-		Callbacks: p.cfg.SiteAgent.CallbackNetworks, Version: version, Log: p.log,
+		Callbacks: p.cfg.SiteAgent.CallbackNetworks, ImageDirs: p.cfg.Conductor.FileURLAllowedPaths, Version: version, Log: p.log,
 		ControlPlane: p.linkAddress(), // its port may be another at each start
 	}
 	for {
-		var lc net.ListenConfig
-		listener, err := lc.Listen(ctx, "tcp", address(p.cfg.SiteAgent.HostIP, p.cfg.SiteAgent.Port))
+		listener, err := listenAt(ctx, "machines", "[siteagent] host_ip and port", p.cfg.SiteAgent.HostIP, p.cfg.SiteAgent.Port)
 		if err != nil {
-			return fmt.Errorf("listen for machines: %w", err)
+			return err
 		}
 		cfg.Listener = listener
 		if err := p.joinEmbedded(ctx, cfg); err != nil {

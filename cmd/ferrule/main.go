@@ -4,16 +4,10 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/alecthomas/kong"
-
+	"ferrule/cmd/internal/cli"
 	"ferrule/cmd/internal/memory"
-	"ferrule/cmd/internal/site"
 )
 
 // version is set by the build (-ldflags "-X main.version=…").
@@ -33,28 +27,11 @@ type commands struct {
 	Migrate   migrateCommand   `cmd:"" help:"Bring the database to this version's schema."`
 	Config    configCommand    `cmd:"" help:"List the options, or check a configuration file."`
 	Policy    policyCommand    `cmd:"" help:"List the built-in policies, or check a policy file."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+
+	cli.Common
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	memory.Limit()
-	var c commands
-	parser := kong.Parse(&c, kong.Name("ferrule"), kong.UsageOnError(),
-		kong.Description("Bare metal as a service, compatible with OpenStack Ironic."),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(site.Version(version)))
-	if err := parser.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "ferrule:", err)
-		stop()
-		os.Exit(1)
-	}
-}
-
-type versionCommand struct{}
-
-// Run prints the version.
-func (versionCommand) Run() error {
-	fmt.Println("ferrule", version)
-	return nil
+	os.Exit(cli.Main("ferrule", "Bare metal as a service, compatible with OpenStack Ironic.", version, &commands{}))
 }

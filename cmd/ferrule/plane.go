@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,11 +13,13 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"ferrule/api"
+	"ferrule/cmd/internal/logfile"
 	"ferrule/conductor"
 	"ferrule/config"
 	"ferrule/drivers"
@@ -68,7 +71,7 @@ func openPlane(ctx context.Context, cfg *config.Config, does parts) (_ *plane, e
 	if err := os.MkdirAll(cfg.Store.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	log, closeLog, err := newLogger(cfg)
+	log, closeLog, err := logfile.Open(cfg.Default, "ferrule")
 	if err != nil {
 		return nil, err
 	}
@@ -189,26 +192,65 @@ func (l localDrivers) Execute(ctx context.Context, req metal.Request) metal.Comm
 }
 
 func (p *plane) listen(ctx context.Context) error {
-	var lc net.ListenConfig
-	listen := func(what, at string) (net.Listener, error) {
-		l, err := lc.Listen(ctx, "tcp", at)
-		if err != nil {
-			return nil, fmt.Errorf("listen for %s: %w", what, err)
-		}
-		p.closers = append(p.closers, ignoreClosed(l))
-		return l, nil
-	}
 	var err error
 	if p.does.api {
-		if p.apiListener, err = listen("the API", address(p.cfg.API.HostIP, p.cfg.API.Port)); err != nil {
+		if p.apiListener, err = p.listenForAPI(ctx); err != nil {
 			return err
 		}
+		p.closers = append(p.closers, ignoreClosed(p.apiListener))
 		p.warnOfOpenDoor(ctx)
 	}
 	if p.does.conductor {
-		p.linkListener, err = listen("agents", address(p.cfg.Link.HostIP, p.cfg.Link.Port))
+		if p.linkListener, err = listenAt(ctx, "agents", "[link] host_ip and port", p.cfg.Link.HostIP, p.cfg.Link.Port); err != nil {
+			return err
+		}
+		p.closers = append(p.closers, ignoreClosed(p.linkListener))
 	}
-	return err
+	return nil
+}
+
+// listenForAPI listens where [api] says: on a Unix socket, for a proxy on this
+// machine, or on a port.
+func (p *plane) listenForAPI(ctx context.Context) (net.Listener, error) {
+	path := p.cfg.API.UnixSocket
+	if path == "" {
+		return listenAt(ctx, "the API", "--listen, or [api] host_ip and port,", p.cfg.API.HostIP, p.cfg.API.Port)
+	}
+	// A socket that a killed process left behind is in the way of the next.
+	if at, err := os.Stat(path); err == nil && at.Mode().Type() == fs.ModeSocket {
+		if c, err := net.Dial("unix", path); err == nil {
+			_ = c.Close()
+			return nil, fmt.Errorf("listen for the API: another process listens on [api] unix_socket %s", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("listen for the API: remove the old socket: %w", err)
+		}
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the API on [api] unix_socket: %w", err)
+	}
+	if mode := p.cfg.API.UnixSocketMode; mode != 0 {
+		if err := os.Chmod(path, fs.FileMode(mode)); err != nil {
+			return nil, errors.Join(fmt.Errorf("set [api] unix_socket_mode: %w", err), l.Close())
+		}
+	}
+	return l, nil
+}
+
+// listenAt listens on a port, and says which options move a listener whose port
+// is taken.
+func listenAt(ctx context.Context, what, options, host string, port int) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address(host, port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("listen for %s: %w; stop what listens there, or name another place by %s", what, err, strings.TrimSuffix(options, ","))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen for %s, as %s say: %w", what, options, err)
+	}
+	return l, nil
 }
 
 // warnOfOpenDoor says that whoever reaches the API may do everything, where more
@@ -223,7 +265,7 @@ func (p *plane) warnOfOpenDoor(ctx context.Context) {
 // onThisMachine says whether nobody else can reach the address.
 func onThisMachine(a net.Addr) bool {
 	at, ok := a.(*net.TCPAddr)
-	return ok && at.IP.IsLoopback()
+	return !ok || at.IP.IsLoopback() // or a Unix socket
 }
 
 func ignoreClosed(l net.Listener) func() error {
@@ -309,6 +351,9 @@ func (p *plane) newAPI() (*api.Server, error) {
 func (p *plane) endpoint() string {
 	if p.apiListener == nil {
 		return p.linkAddress() + " (agents)"
+	}
+	if at := p.apiListener.Addr(); at.Network() == "unix" {
+		return "unix:" + at.String()
 	}
 	if p.apiTLS != nil {
 		return "https://" + p.apiListener.Addr().String()

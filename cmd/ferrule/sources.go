@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -81,39 +79,6 @@ func complete(cfg *config.Config) error {
 }
 
 func address(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
-
-// newLogger logs to stderr, or where the options say.
-func newLogger(cfg *config.Config) (log *slog.Logger, closeLog func() error, err error) {
-	var out io.Writer = os.Stderr
-	closeLog = func() error { return nil }
-	if path := logPath(cfg); path != "" {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
-		if err != nil {
-			return nil, nil, fmt.Errorf("open the log: %w", err)
-		}
-		out, closeLog = f, f.Close
-	}
-	o := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if cfg.Default.Debug {
-		o.Level = slog.LevelDebug
-	}
-	if cfg.Default.UseJSON {
-		return slog.New(slog.NewJSONHandler(out, o)), closeLog, nil
-	}
-	return slog.New(slog.NewTextHandler(out, o)), closeLog, nil
-}
-
-// logPath is the file that [DEFAULT] log_file and log_dir name, "" for none.
-func logPath(cfg *config.Config) string {
-	file, dir := cfg.Default.LogFile, cfg.Default.LogDir
-	switch {
-	case dir == "" || filepath.IsAbs(file):
-		return file
-	case file == "":
-		return filepath.Join(dir, "ferrule.log")
-	}
-	return filepath.Join(dir, file)
-}
 
 // newCatalogue is the catalogue as the options switch it on.
 func newCatalogue(cfg *config.Config) (*hardware.Catalogue, error) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"ferrule/config"
 )
 
 type upCommand struct{ sources }
@@ -40,17 +42,30 @@ type (
 
 // Run runs API, conductor and the agents' listener.
 func (s serveCommand) Run(ctx context.Context) error {
-	return s.run(ctx, parts{api: true, conductor: true}, announceAndServe)
+	return s.runShared(ctx, parts{api: true, conductor: true})
 }
 
 // Run runs the API alone.
 func (a apiCommand) Run(ctx context.Context) error {
-	return a.run(ctx, parts{api: true}, announceAndServe)
+	return a.runShared(ctx, parts{api: true})
 }
 
 // Run runs conductor and the agents' listener.
 func (c conductorCommand) Run(ctx context.Context) error {
-	return c.run(ctx, parts{conductor: true}, announceAndServe)
+	return c.runShared(ctx, parts{conductor: true})
+}
+
+// runShared runs parts of a deployment, which meet in a database.
+func (s sources) runShared(ctx context.Context, does parts) error {
+	cfg, err := s.load()
+	if err != nil {
+		return err
+	}
+	if at, err := cfg.StoreConnection(); err == nil && at.Engine == config.SQLite && !cfg.NamesDatabase() {
+		return errors.New("no database is named: give --set store.connection=postgresql://USER@HOST/NAME, " +
+			"the same for every process, or use \"ferrule up\" for one process with a database of its own")
+	}
+	return runPlane(ctx, cfg, does, announceAndServe)
 }
 
 func announceAndServe(ctx context.Context, p *plane) error {
@@ -66,6 +81,10 @@ func (s sources) run(ctx context.Context, does parts, serve func(context.Context
 	if err != nil {
 		return err
 	}
+	return runPlane(ctx, cfg, does, serve)
+}
+
+func runPlane(ctx context.Context, cfg *config.Config, does parts, serve func(context.Context, *plane) error) error {
 	relaxCollector()
 	p, err := openPlane(ctx, cfg, does)
 	if err != nil {
