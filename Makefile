@@ -19,7 +19,9 @@ help: ## Say what can be made
 build: ## Build the programs into bin/
 	go build -o bin/ ./cmd/...
 
-demo: build ## Take three emulated servers through their whole life (ARGS=--keep leaves it running)
+demo: ## Take three emulated servers through their whole life (ARGS=--keep leaves it running)
+	@echo "Building Ferrule; the first time takes some minutes."
+	@$(MAKE) --no-print-directory build
 	bin/ferrule demo $(ARGS)
 
 check: ## The inner loop, in seconds: build, vet, lint, short tests

@@ -16,7 +16,6 @@ type Config struct {
 	Inventory         Inventory         `section:"inventory"`
 	PXE               PXE               `section:"pxe"`
 	Redfish           Redfish           `section:"redfish"`
-	ServiceCatalog    ServiceCatalog    `section:"service_catalog"`
 	KeystoneAuthtoken KeystoneAuthtoken `section:"keystone_authtoken"`
 	OsloMiddleware    OsloMiddleware    `section:"oslo_middleware"`
 	OsloPolicy        OsloPolicy        `section:"oslo_policy"`

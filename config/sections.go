@@ -68,12 +68,6 @@ type API struct {
 
 // Deploy is Ironic's [deploy].
 type Deploy struct {
-	HTTPURL             string `option:"http_url"`
-	HTTPRoot            string `option:"http_root"`
-	HTTPImageSubdir     string `option:"http_image_subdir"`
-	ExternalHTTPURL     string `option:"external_http_url"`
-	ExternalCallbackURL string `option:"external_callback_url"`
-
 	// A step priority is nil where the step's own is to hold.
 	EraseDevicesPriority         *int `option:"erase_devices_priority"`
 	EraseDevicesMetadataPriority *int `option:"erase_devices_metadata_priority"`
@@ -154,11 +148,6 @@ type Redfish struct {
 	VerifyCA               string `option:"verify_ca"`
 	DefaultInspectionHooks string `option:"default_inspection_hooks"`
 	InspectionHooks        string `option:"inspection_hooks"`
-}
-
-// ServiceCatalog is Ironic's [service_catalog]: how Ferrule itself is found.
-type ServiceCatalog struct {
-	EndpointOverride string `option:"endpoint_override"`
 }
 
 // KeystoneAuthtoken is Ironic's [keystone_authtoken]: how tokens are validated.

@@ -34,17 +34,25 @@ type PowerRequest struct {
 	Action string `json:"action"`
 }
 
+// calls is the index of the lab's own API.
+const calls = `The lab's own API:
+
+GET  /servers                   every server: power, boot, disk, faults
+GET  /servers/{name}            one server
+GET  /servers/{name}/events     what happened to it, after ?since=N; ?wait=SECONDS waits for more
+POST /servers/{name}/faults     what is to go wrong from now on, in place of what was before
+POST /servers/{name}/power      {"action": "press"}, as at the server itself; on, off, or a Redfish reset type
+POST /servers/{name}/reset      as at the start, with a blank disk
+`
+
 // Control serves the lab's own HTTP API, by which another process watches the
-// servers and harms them:
-//
-//	GET  /servers                   every Snapshot
-//	GET  /servers/{name}            one Snapshot
-//	GET  /servers/{name}/events     events after ?since=N; ?wait=SECONDS waits for one
-//	POST /servers/{name}/faults     ServerFaults
-//	POST /servers/{name}/power      PowerRequest
-//	POST /servers/{name}/reset      as at the start, with a blank disk
+// servers and harms them; calls is its index.
 func (l *Lab) Control() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, calls)
+	})
 	mux.HandleFunc("GET /servers", func(w http.ResponseWriter, _ *http.Request) {
 		snapshots := make([]Snapshot, 0, len(l.servers))
 		for _, s := range l.servers {

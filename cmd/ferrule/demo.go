@@ -43,6 +43,7 @@ func (d demoCommand) Run(ctx context.Context) (err error) {
 			remove() // after a failure the logs are wanted
 		}
 	}()
+	fmt.Printf("Emulated servers: %d. Each goes from enroll to active and back to available; Ferrule and the lab have their files in %s.\n", d.Servers, dir)
 	running, err := d.start(ctx, dir)
 	if err != nil {
 		return err
@@ -51,11 +52,30 @@ func (d demoCommand) Run(ctx context.Context) (err error) {
 	if err := d.play(ctx, running); err != nil {
 		return fmt.Errorf("%w\n(the logs are in %s)", err, dir)
 	}
+	fmt.Println("\nAll went well: every server went through its whole life.")
 	if d.Keep {
-		fmt.Printf("\nStill running: the API at %s, the lab's own at %s. Interrupt to end.\n", running.endpoint, running.ready.Control)
+		running.explain(os.Stdout, dir)
 		<-ctx.Done()
+		return nil
 	}
+	if d.Data == "" {
+		fmt.Printf("Removing %s, with database, disks and logs.\n", dir)
+	}
+	fmt.Println("Next: --keep leaves all of it running, with lines for the openstack client; README.md goes on with real servers.")
 	return nil
+}
+
+// explain says where what runs can be found, and how to do by hand what was
+// done.
+func (p *demoProcesses) explain(out io.Writer, dir string) {
+	byHand(out, p)
+	fmt.Fprintf(out, `
+Still running, until interrupted:
+  the API          %s
+  the lab's own    %s (its page lists what it can do)
+  logs             %s and %s
+  data and disks   %s
+`, p.endpoint, p.ready.Control, filepath.Join(dir, "up.log"), filepath.Join(dir, "lab.log"), dir)
 }
 
 func (d demoCommand) folder() (dir string, remove func(), err error) {
@@ -74,6 +94,7 @@ type demoProcesses struct {
 	ready    lab.Ready
 	servers  []lab.Identity
 	image    lab.ServedImage
+	users    map[string]string // of each server's BMC
 	closers  []func() error
 }
 
@@ -206,6 +227,10 @@ func (d demoCommand) play(ctx context.Context, p *demoProcesses) error {
 	if err != nil {
 		return err
 	}
+	p.users = map[string]string{}
+	for name, c := range credentials {
+		p.users[name] = c.Username
+	}
 	view := newView(os.Stdout)
 	lives := make([]*life, len(p.servers))
 	group, ctx := errgroup.WithContext(ctx)
@@ -223,7 +248,6 @@ func (d demoCommand) play(ctx context.Context, p *demoProcesses) error {
 		return err
 	}
 	summarise(os.Stdout, lives)
-	byHand(os.Stdout, p.endpoint, lives[0])
 	return nil
 }
 

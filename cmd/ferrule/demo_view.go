@@ -131,23 +131,28 @@ func shorten(s string) string {
 	return s
 }
 
-// byHand prints what has the same done by the standard client.
-func byHand(out io.Writer, endpoint string, l *life) {
+// byHand prints what has the same done by the standard client. The lines work
+// when they are pasted: the demo's own node, whose ports have the server's MAC
+// addresses, is deleted first.
+func byHand(out io.Writer, p *demoProcesses) {
+	s := p.servers[0]
 	fmt.Fprintf(out, `
 What was done to %[2]s, in the standard client's words:
   export OS_AUTH_TYPE=none OS_ENDPOINT=%[1]s
+  password="$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]]["password"])' '%[5]s' %[2]s)"
+  openstack baremetal node delete %[2]s
   openstack baremetal node create --name %[2]s --driver redfish --inspect-interface agent --deploy-interface direct \
     --driver-info redfish_address=%[3]s --driver-info redfish_system_id=%[4]s \
-    --driver-info redfish_username=%[5]s --driver-info redfish_password=… \
-    --driver-info redfish_tls_spki_sha256=%[6]s \
-    --driver-info deploy_kernel=%[7]s --driver-info deploy_ramdisk=%[8]s
+    --driver-info redfish_username=%[6]s --driver-info redfish_password="$password" \
+    --driver-info redfish_tls_spki_sha256=%[7]s \
+    --driver-info deploy_kernel=%[8]s --driver-info deploy_ramdisk=%[9]s
   openstack baremetal node manage %[2]s --wait
   openstack baremetal node inspect %[2]s --wait
   openstack baremetal node provide %[2]s --wait
-  openstack baremetal node set %[2]s --instance-info image_source=%[9]s --instance-info image_disk_format=%[10]s \
-    --instance-info image_os_hash_algo=sha256 --instance-info image_os_hash_value=%[11]s
+  openstack baremetal node set %[2]s --instance-info image_source=%[10]s --instance-info image_disk_format=%[11]s \
+    --instance-info image_os_hash_algo=sha256 --instance-info image_os_hash_value=%[12]s
   openstack baremetal node deploy %[2]s --wait --config-drive '{"meta_data": {"hostname": "%[2]s"}}'
   openstack baremetal node undeploy %[2]s --wait
-`, endpoint, l.server.Name, l.server.RedfishAddress, l.server.SystemID, l.credential.Username, l.server.SPKISHA256,
-		l.ready.Kernel, l.ready.Ramdisk, l.image.URL, l.image.DiskFormat, l.image.SHA256)
+`, p.endpoint, s.Name, s.RedfishAddress, s.SystemID, p.ready.CredentialsFile, p.users[s.Name], s.SPKISHA256,
+		p.ready.Kernel, p.ready.Ramdisk, p.image.URL, p.image.DiskFormat, p.image.SHA256)
 }

@@ -69,7 +69,7 @@ func TestTheAPIListensOnAUnixSocket(t *testing.T) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}}}
-	answer, err := client.Get("http://ferrule/v1")
+	answer, err := client.Get("http://localhost/v1")
 	if err != nil {
 		t.Fatal(err)
 	}
