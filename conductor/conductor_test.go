@@ -250,7 +250,7 @@ var discard = slog.New(slog.DiscardHandler)
 // Of two conductors that share a database and a host name, the second says so.
 func TestAHostNameThatIsTakenIsSaid(t *testing.T) {
 	if testing.Short() {
-		return // starts PostgreSQL
+		t.Skip("starts PostgreSQL")
 	}
 	s := storetest.Postgres(t)
 	catalogue, err := hardware.NewCatalogue(hardware.Enabled{}, hardware.ValidationSettings{})

@@ -42,7 +42,7 @@ ramdisk_image_download_source = http
 // Ironic cannot drive would prove nothing about anything else.
 func TestRealIronicTakesAServerThroughItsLife(t *testing.T) {
 	if testing.Short() {
-		return // real Ironic takes minutes
+		t.Skip("real Ironic takes minutes")
 	}
 	p := newPlane(t) // serves the files
 	_, s := start(t, lab.Config{DiskSize: 96 << 20})

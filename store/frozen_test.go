@@ -91,7 +91,7 @@ func change(ctx context.Context, s *store.Store, node, agent string) error {
 func TestWaitersForALockedNodeHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return // needs PostgreSQL
+		t.Skip("needs PostgreSQL")
 	}
 	dsn := env.Postgres(t) + "&pool_max_conns=8" // of which two write
 	peer := storetest.Open(t, dsn)
@@ -151,7 +151,7 @@ func again(ctx context.Context, f func() error) error {
 func TestAFrozenProcessLosesItsTransaction(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return // needs PostgreSQL
+		t.Skip("needs PostgreSQL")
 	}
 	dsn := env.Postgres(t) + "&pool_max_conns=8"
 	peer := storetest.Open(t, dsn)
@@ -190,7 +190,7 @@ func TestAFrozenProcessLosesItsTransaction(t *testing.T) {
 func TestAUnitThatMeetsALockedNodeRunsAgainAsAWhole(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return // needs PostgreSQL
+		t.Skip("needs PostgreSQL")
 	}
 	dsn := env.Postgres(t) + "&pool_max_conns=8"
 	peer := storetest.Open(t, dsn)

@@ -33,7 +33,7 @@ func TestAJobThatAKilledProcessHadBegunGoesOnAtTheNextStart(t *testing.T) {
 func TestAJobThatAnotherProcessHadBegunWhenItDiedIsTakenUp(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return
+		t.Skip("takes long")
 	}
 	dsn := env.Postgres(t)
 	s := storetest.Open(t, dsn+"&pool_max_conns=8")
@@ -73,7 +73,7 @@ func TestAJobThatAnotherProcessHadBegunWhenItDiedIsTakenUp(t *testing.T) {
 func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return
+		t.Skip("takes long")
 	}
 	dsn := env.Postgres(t) + "&pool_max_conns=8"
 	var all sync.WaitGroup
@@ -98,7 +98,7 @@ func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 func TestAWakeReachesAnotherProcess(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return
+		t.Skip("takes long")
 	}
 	dsn := env.Postgres(t) + "&pool_max_conns=8"
 	here, there := storetest.Open(t, dsn), storetest.Open(t, dsn)

@@ -21,7 +21,7 @@ import (
 func TestSessionsAreLimited(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return // needs PostgreSQL
+		t.Skip("needs PostgreSQL")
 	}
 	dsn := env.Postgres(t)
 	for more, own := range map[string]map[string]string{
@@ -115,7 +115,7 @@ func TestConnectionsAreShared(t *testing.T) {
 func TestOverdueJobsAreMadeAvailable(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return // needs PostgreSQL
+		t.Skip("needs PostgreSQL")
 	}
 	s, err := Open(t.Context(), Config{DSN: env.Postgres(t)})
 	if err != nil {
@@ -171,7 +171,7 @@ func idleWorkers() *river.Workers {
 func TestNoMoreConnectionsThanAllowed(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		return // needs PostgreSQL
+		t.Skip("needs PostgreSQL")
 	}
 	const most = 9
 	dsn := env.Postgres(t)

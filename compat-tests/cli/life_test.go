@@ -38,7 +38,7 @@ func oneServer(t *testing.T) (*lab.Server, *image.Server) {
 
 func TestTheLifeOfAServer(t *testing.T) {
 	if testing.Short() {
-		return // builds the program; the client looks only every two seconds
+		t.Skip("builds the program; the client looks only every two seconds")
 	}
 	t.Parallel()
 	server, images := oneServer(t)

@@ -50,7 +50,7 @@ func rack(t *testing.T) (*plane.Plane, *openstack) {
 
 func TestNodesAreListed(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	_, o := rack(t)
@@ -109,7 +109,7 @@ func TestNodesAreListed(t *testing.T) {
 
 func TestNodesAreShownInEveryForm(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	_, o := rack(t)
@@ -168,7 +168,7 @@ func TestNodesAreShownInEveryForm(t *testing.T) {
 
 func TestNodesAreChanged(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	p, o := rack(t)
@@ -214,7 +214,7 @@ func TestNodesAreChanged(t *testing.T) {
 
 func TestPowerAndBootDevice(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	p, o := rack(t)
@@ -253,7 +253,7 @@ func TestPowerAndBootDevice(t *testing.T) {
 
 func TestTheRealClientIsToldWhatIsWrong(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	_, o := rack(t)

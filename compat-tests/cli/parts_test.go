@@ -9,7 +9,7 @@ import (
 
 func TestPorts(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	_, o := rack(t)
@@ -76,7 +76,7 @@ func TestPorts(t *testing.T) {
 
 func TestDriversAndConductors(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	t.Parallel()
 	_, o := rack(t)

@@ -45,7 +45,7 @@ func TestTheServerDoesNotCompareTextBytewise(t *testing.T) {
 
 func TestRealIronicAnswers(t *testing.T) {
 	if testing.Short() {
-		return // takes ten seconds, and minutes where it is not yet installed
+		t.Skip("takes ten seconds, and minutes where it is not yet installed")
 	}
 	server := env.RealIronic(t, "[DEFAULT]\nenabled_hardware_types = fake-hardware\n"+
 		"enabled_power_interfaces = fake\nenabled_management_interfaces = fake\nenabled_boot_interfaces = fake\n"+
@@ -65,7 +65,7 @@ func TestRealIronicAnswers(t *testing.T) {
 
 func TestRealKeystoneAnswers(t *testing.T) {
 	if testing.Short() {
-		return // takes seconds, and a minute where it is not yet installed
+		t.Skip("takes seconds, and a minute where it is not yet installed")
 	}
 	server := env.RealKeystone(t)
 	login := `{"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": "admin", "domain": {"id": "default"}, "password": "` +

@@ -104,7 +104,7 @@ func withoutIPMI(t *testing.T, server string) string {
 
 func TestNoAuthentication(t *testing.T) {
 	if testing.Short() {
-		return // compiles the suite, and starts a control plane
+		t.Skip("compiles the suite, and starts a control plane")
 	}
 	play(t, "noauth", "[DEFAULT]\nauth_strategy = noauth\n", func(url string) []string {
 		return []string{"IRONIC_ENDPOINT=" + url + "/v1", "OS_USERNAME=anyone"}
@@ -113,7 +113,7 @@ func TestNoAuthentication(t *testing.T) {
 
 func TestBasicAuthentication(t *testing.T) {
 	if testing.Short() {
-		return // compiles the suite, and starts a control plane
+		t.Skip("compiles the suite, and starts a control plane")
 	}
 	password := rand.Text()
 	hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
@@ -131,7 +131,7 @@ func TestBasicAuthentication(t *testing.T) {
 
 func TestKeystone(t *testing.T) {
 	if testing.Short() {
-		return // compiles the suite, and starts a Keystone and a control plane
+		t.Skip("compiles the suite, and starts a Keystone and a control plane")
 	}
 	k := env.RealKeystone(t)
 	auth := fmt.Sprintf("[DEFAULT]\nauth_strategy = keystone\n[keystone_authtoken]\nauth_type = password\nauth_url = %[1]s\n"+

@@ -21,7 +21,7 @@ import (
 // does not start: the medium that it boots names no API.
 func TestTheAgentIsCleanedAndDeployed(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts the agent
+		t.Skip("builds the program, and starts the agent")
 	}
 	t.Parallel()
 	server, images := idleServer(t)

@@ -40,7 +40,7 @@ func enrol(p *plane.Plane, name, mac string) string {
 
 func TestTheAgentSeesTheNewestVersionThatItKnows(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts the agent
+		t.Skip("builds the program, and starts the agent")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{})
@@ -52,7 +52,7 @@ func TestTheAgentSeesTheNewestVersionThatItKnows(t *testing.T) {
 
 func TestTheAgentOfACleaningNode(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts the agent
+		t.Skip("builds the program, and starts the agent")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{Config: conf})
@@ -128,7 +128,7 @@ func secondLookup(t *testing.T, p *plane.Plane, uuid string) {
 
 func TestTheAgentOfANodeThatIsDeployed(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts the agent
+		t.Skip("builds the program, and starts the agent")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{Config: conf, Args: []string{"--set", "conductor.automated_clean=false"}})
@@ -154,7 +154,7 @@ func TestTheAgentOfANodeThatIsDeployed(t *testing.T) {
 
 func TestTheAgentInspects(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts the agent
+		t.Skip("builds the program, and starts the agent")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{Config: conf})
@@ -189,7 +189,7 @@ func TestTheAgentInspects(t *testing.T) {
 
 func TestTheAgentTellsThatItsInspectionFailed(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts the agent
+		t.Skip("builds the program, and starts the agent")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{Config: conf})

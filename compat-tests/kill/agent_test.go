@@ -68,7 +68,7 @@ const killsOfAgent = 8
 
 func TestNodesArriveAfterKillsOfTheirAgent(t *testing.T) {
 	if testing.Short() {
-		return // takes a minute
+		t.Skip("takes a minute")
 	}
 	t.Parallel()
 	choose := chance(t)

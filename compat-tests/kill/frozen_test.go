@@ -172,7 +172,7 @@ func (v *visitor) round(ctx context.Context, round int) {
 // serves again.
 func TestAFrozenProcessHoldsNobodyUp(t *testing.T) {
 	if testing.Short() {
-		return // takes a minute
+		t.Skip("takes a minute")
 	}
 	t.Parallel()
 	choose := chance(t)

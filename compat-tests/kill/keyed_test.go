@@ -17,7 +17,7 @@ import (
 // has swallowed: before what they ask for was there, and after.
 func TestAKeyedRequestIsDoneOnceOverAKill(t *testing.T) {
 	if testing.Short() {
-		return // starts the program ten times
+		t.Skip("starts the program ten times")
 	}
 	t.Parallel()
 	p := plane.New(t, plane.Options{})
@@ -61,7 +61,7 @@ func TestAKeyedRequestIsDoneOnceOverAKill(t *testing.T) {
 // database at the same instant.
 func TestTwoProcessesDoAKeyedRequestOnce(t *testing.T) {
 	if testing.Short() {
-		return // starts PostgreSQL and the program twice
+		t.Skip("starts PostgreSQL and the program twice")
 	}
 	t.Parallel()
 	shared := []string{

@@ -197,7 +197,7 @@ func startOnce(p *plane.Plane) {
 
 func TestNodesArriveAfterAKillAtEachFailpoint(t *testing.T) {
 	if testing.Short() {
-		return // takes a minute
+		t.Skip("takes a minute")
 	}
 	t.Parallel()
 	choose := chance(t)
@@ -230,7 +230,7 @@ const (
 
 func TestNodesArriveAfterKillsAtRandomInstants(t *testing.T) {
 	if testing.Short() {
-		return // takes a minute
+		t.Skip("takes a minute")
 	}
 	t.Parallel()
 	choose := chance(t)

@@ -25,7 +25,7 @@ const outageLines = 40
 // goes on by itself.
 func TestTheDatabaseGoesAndComesBack(t *testing.T) {
 	if testing.Short() {
-		return // takes half a minute
+		t.Skip("takes half a minute")
 	}
 	t.Parallel()
 	database := env.OwnPostgres(t)

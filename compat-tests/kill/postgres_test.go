@@ -56,7 +56,7 @@ const killsOfDeployment = 10
 // goes on at the other.
 func TestNodesArriveOnPostgreSQL(t *testing.T) {
 	if testing.Short() {
-		return // takes a minute
+		t.Skip("takes a minute")
 	}
 	t.Parallel()
 	choose := chance(t)

@@ -162,7 +162,7 @@ func aTwentieth(t *testing.T, scenarios []Scenario) []Scenario {
 // TestRecordingHolds asks a real Ironic again.
 func TestRecordingHolds(t *testing.T) {
 	if testing.Short() || *update {
-		return
+		t.Skip("takes long")
 	}
 	report := Compare(t.Context(), startIronic(t), aTwentieth(t, loadCases(t)), loadRecording(t))
 	for _, b := range report.Broken {
@@ -243,7 +243,7 @@ func TestOracle(t *testing.T) {
 // done once, and is answered from memory, is what Ironic says and does.
 func TestOracleAskedAgain(t *testing.T) {
 	if testing.Short() || *update {
-		return
+		t.Skip("takes long")
 	}
 	server := ferrule(t)
 	server.Keyed = true

@@ -28,7 +28,7 @@ func accident(step Step) bool {
 // What real Ironic took is what the description says that clients may send.
 func TestTakenRequestsAreDescribed(t *testing.T) {
 	if *update || testing.Short() {
-		return // it is being rewritten; it takes seconds
+		t.Skip("takes seconds, and an update rewrites what it compares")
 	}
 	d := description(t)
 	allowed, err := LoadAllowed("differences.tsv")

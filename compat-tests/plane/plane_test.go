@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestItKeepsItsNodesAndItsAddressOverAKill(t *testing.T) {
 	if testing.Short() {
-		return // builds the program, and starts it twice
+		t.Skip("builds the program, and starts it twice")
 	}
 	p := plane.Start(t, plane.Options{})
 	node := p.Must(http.MethodPost, "/v1/nodes", map[string]any{"driver": "fake-hardware", "name": "kept"})
@@ -48,7 +48,7 @@ func TestItKeepsItsNodesAndItsAddressOverAKill(t *testing.T) {
 
 func TestOptionsReachIt(t *testing.T) {
 	if testing.Short() {
-		return // builds the program
+		t.Skip("builds the program")
 	}
 	p := plane.Start(t, plane.Options{
 		Config: "[DEFAULT]\nenabled_hardware_types = fake-hardware,manual-management\n",

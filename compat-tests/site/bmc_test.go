@@ -33,7 +33,7 @@ var troubles = []trouble{
 
 func TestABMCInTroubleFailsItsNodeAlone(t *testing.T) {
 	if testing.Short() {
-		return // waits for a BMC that hangs
+		t.Skip("waits for a BMC that hangs")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{Servers: len(troubles) + 1})
@@ -67,7 +67,7 @@ func TestABMCInTroubleFailsItsNodeAlone(t *testing.T) {
 
 func TestACorrectedPasswordIsEnough(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{})
@@ -109,7 +109,7 @@ func (r *rig) restedWithin(node string, limit time.Duration) map[string]any {
 // up.
 func TestANodeWithADeadBMCIsDeleted(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{Servers: 3})
@@ -146,7 +146,7 @@ func TestANodeWithADeadBMCIsDeleted(t *testing.T) {
 // changed and deleted; Ironic finds no conductor for it.
 func TestANodeWhoseDriverIsGoneIsDeleted(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{})
@@ -172,7 +172,7 @@ func TestANodeWhoseDriverIsGoneIsDeleted(t *testing.T) {
 
 func TestPlainHTTPIsOnlyForTheNetworksNamed(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	enrolled := func(args ...string) (*rig, string) {

@@ -41,7 +41,7 @@ func fetch(t *testing.T, address string) (status int, body []byte) {
 
 func TestTheMediumThatIsServed(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{Servers: 2})

@@ -28,7 +28,7 @@ func done(t *testing.T, log, node string) int {
 
 func TestAPowerChangeAtTheBMCShows(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{Args: []string{"--set", "siteagent.watch_interval=1"}}, lab.Config{})

@@ -86,7 +86,7 @@ func (r *rig) awaitAlive(site string, alive bool) {
 
 func TestASecondSiteServesItsNodes(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{Servers: 2})
@@ -122,7 +122,7 @@ func TestASecondSiteServesItsNodes(t *testing.T) {
 
 func TestTheAgentAloneServesASite(t *testing.T) {
 	if testing.Short() {
-		return // builds and runs programs
+		t.Skip("builds and runs programs")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{})
@@ -160,7 +160,7 @@ func TestTheAgentAloneServesASite(t *testing.T) {
 
 func TestJoinCodesLetIntoTheirSiteOnce(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{})
@@ -194,7 +194,7 @@ func TestJoinCodesLetIntoTheirSiteOnce(t *testing.T) {
 
 func TestARemovedAgentIsOut(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{})
@@ -244,7 +244,7 @@ func TestARemovedAgentIsOut(t *testing.T) {
 
 func TestAFerruleOutlivesItsEmbeddedAgent(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	p := plane.Start(t, plane.Options{})

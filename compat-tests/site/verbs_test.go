@@ -13,7 +13,7 @@ import (
 // servicing, both in a ramdisk, and back to its own system each time.
 func TestWhatIsDoneToADeployedServer(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{})
@@ -45,7 +45,7 @@ func TestWhatIsDoneToADeployedServer(t *testing.T) {
 // TestTheHardwareIsToldAtOnce goes over what is done to a BMC outside of verbs.
 func TestTheHardwareIsToldAtOnce(t *testing.T) {
 	if testing.Short() {
-		return // runs the program
+		t.Skip("runs the program")
 	}
 	t.Parallel()
 	r := start(t, plane.Options{}, lab.Config{})

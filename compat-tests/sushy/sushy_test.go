@@ -76,7 +76,7 @@ func awaitPower(t *testing.T, b *bmc, p *plane.Plane, want string) {
 
 func TestPowerAndBootDevice(t *testing.T) {
 	if testing.Short() {
-		return // starts two programs, and a change of power takes up to eleven seconds
+		t.Skip("starts two programs, and a change of power takes up to eleven seconds")
 	}
 	t.Parallel()
 	b, p := startManaged(t, "127.0.92.1")
@@ -114,7 +114,7 @@ func TestPowerAndBootDevice(t *testing.T) {
 // boot from it, and switched on. What the machine does then is not emulated.
 func TestBootByVirtualMedia(t *testing.T) {
 	if testing.Short() {
-		return // starts two programs, and a change of power takes up to eleven seconds
+		t.Skip("starts two programs, and a change of power takes up to eleven seconds")
 	}
 	t.Parallel()
 	b, p := startManaged(t, "127.0.92.2")
@@ -143,7 +143,7 @@ func TestBootByVirtualMedia(t *testing.T) {
 // The driver is asked as the site agent does.
 func TestVirtualMedia(t *testing.T) {
 	if testing.Short() {
-		return // starts a program that takes seconds to do so
+		t.Skip("starts a program that takes seconds to do so")
 	}
 	t.Parallel()
 	b := startBMC(t, "127.0.92.3")
@@ -205,7 +205,7 @@ func inserted(d metal.MediaDevice) bool { return d.Inserted }
 
 func TestABMCThatCannotBeTrusted(t *testing.T) {
 	if testing.Short() {
-		return // starts programs that take seconds to do so
+		t.Skip("starts programs that take seconds to do so")
 	}
 	t.Parallel()
 	for what, amiss := range map[string]map[string]any{

@@ -118,23 +118,50 @@ func TestNothingSleepsOrIsSkipped(t *testing.T) {
 // shortOnly are the lines under an if that asks for testing.Short.
 func (s source) shortOnly() map[int]bool {
 	lines := map[int]bool{}
+	for _, branch := range s.shortBranches() {
+		for line := s.files.Position(branch.Pos()).Line; line <= s.files.Position(branch.Body.End()).Line; line++ {
+			lines[line] = true
+		}
+	}
+	return lines
+}
+
+// shortBranches are the ifs that ask for testing.Short, whatever else they ask.
+func (s source) shortBranches() []*ast.IfStmt {
+	var found []*ast.IfStmt
 	ast.Inspect(s.tree, func(node ast.Node) bool {
-		branch, ok := node.(*ast.IfStmt)
-		if !ok {
-			return true
-		}
-		condition, ok := branch.Cond.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		if asks, ok := condition.Fun.(*ast.SelectorExpr); ok && asks.Sel.Name == "Short" {
-			for line := s.files.Position(branch.Pos()).Line; line <= s.files.Position(branch.Body.End()).Line; line++ {
-				lines[line] = true
-			}
+		if branch, ok := node.(*ast.IfStmt); ok && asksForShort(branch.Cond) {
+			found = append(found, branch)
 		}
 		return true
 	})
-	return lines
+	return found
+}
+
+func asksForShort(condition ast.Expr) bool {
+	switch c := condition.(type) {
+	case *ast.BinaryExpr:
+		return asksForShort(c.X) || asksForShort(c.Y)
+	case *ast.CallExpr:
+		asks, ok := c.Fun.(*ast.SelectorExpr)
+		return ok && asks.Sel.Name == "Short"
+	}
+	return false
+}
+
+// A test that returns in a short run is reported as passed, though it looked at
+// nothing.
+func TestShortRunsSayWhatTheyLeaveOut(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, branch := range s.shortBranches() {
+			if len(branch.Body.List) != 1 {
+				continue
+			}
+			if _, ok := branch.Body.List[0].(*ast.ReturnStmt); ok {
+				t.Errorf("%s:%d: say t.Skip with the reason instead", s.path, s.files.Position(branch.Pos()).Line)
+			}
+		}
+	}
 }
 
 // clockless are the packages that are told what time it is, and given the end of

@@ -24,10 +24,10 @@ func Each(t *testing.T, f func(t *testing.T, s *store.Store)) {
 		t.Parallel()
 		f(t, SQLite(t))
 	})
-	if testing.Short() {
-		return
-	}
 	t.Run("postgres", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("needs PostgreSQL")
+		}
 		t.Parallel()
 		f(t, Postgres(t))
 	})
