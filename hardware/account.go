@@ -52,6 +52,9 @@ func MovedPasswords(before, after *metal.Node) []MovedPassword {
 		if before.Driver != after.Driver {
 			changed = append(changed, "driver")
 		}
+		if before.ConductorGroup != after.ConductorGroup {
+			changed = append(changed, "conductor_group") // at another site another machine may have the address
+		}
 		if len(changed) > 0 {
 			moved = append(moved, MovedPassword{a.password, changed})
 		}

@@ -1,6 +1,7 @@
 package hardware_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,5 +63,16 @@ func TestAPasswordIsSealedForTheBMCOfItsNode(t *testing.T) {
 		if got := hardware.SealedFor(n, other); got != "" {
 			t.Errorf("%s is sealed for %q", other, got)
 		}
+	}
+}
+
+// At another site another machine may answer at the same address.
+func TestAChangeOfTheSiteMovesThePassword(t *testing.T) {
+	before := metal.Node{Driver: "redfish", DriverInfo: metal.ToJSON(map[string]any{"redfish_address": "192.0.2.1", "redfish_password": "ref"})}
+	after := before
+	after.ConductorGroup = "lisbon"
+	moved := hardware.MovedPasswords(&before, &after)
+	if len(moved) != 1 || moved[0].Key != "redfish_password" || !slices.Equal(moved[0].Changed, []string{"conductor_group"}) {
+		t.Errorf("moved are %+v", moved)
 	}
 }
