@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
 	"ferrule/failpoint"
+	"ferrule/hardware"
 	"ferrule/link/client"
 	"ferrule/metal"
 	"ferrule/siteagent/journal"
@@ -294,14 +295,14 @@ func laneOf(cmd metal.Command) lane {
 	}
 }
 
-// bmcLane is the lane of a request's BMC: several systems behind one share it.
+// bmcLane is the lane of a request's BMC: several systems behind one share it,
+// however its address is spelled.
 func bmcLane(req metal.Request) lane {
-	host := req.Address
-	if _, rest, ok := strings.Cut(host, "://"); ok {
-		host = rest
+	e, why := hardware.ParseEndpoint(req.Address)
+	if why != "" {
+		return lane{key: "bmc " + req.Address} // the driver refuses it
 	}
-	host, _, _ = strings.Cut(host, "/")
-	return lane{key: "bmc " + strings.TrimSuffix(strings.ToLower(host), ":443")}
+	return lane{key: "bmc " + net.JoinHostPort(e.Host, e.Port)}
 }
 
 func failure(code metal.ErrorCode, message string) metal.CommandResult {

@@ -156,3 +156,19 @@ func TestNodesWithoutABMCsAddressShareNoLane(t *testing.T) {
 		t.Error(lanes)
 	}
 }
+
+func TestSpellingsOfABMCsAddressShareALane(t *testing.T) {
+	for _, spellings := range [][]string{
+		{"h", "H", "h.", "https://h/redfish/v1/Systems/1", "redfish://h:443", "h:443"},
+		{"::1", "[::1]", "https://[0:0::1]:443/"},
+		{"192.0.2.1:8443", "https://[::ffff:192.0.2.1]:8443"},
+	} {
+		for _, address := range spellings {
+			one, other := command(), command()
+			one.Request.Address, other.Request.Address = spellings[0], address
+			if a, b := laneOf(one), laneOf(other); a != b {
+				t.Errorf("%q has the lane %v, %q has %v", spellings[0], a, address, b)
+			}
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net"
 	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"ferrule/durable"
+	"ferrule/hardware"
 )
 
 // bmcs are the addresses at which the agent has driven BMCs of late. They are
@@ -151,18 +151,23 @@ func (b *bmcs) close() error {
 	return b.file.Close()
 }
 
-// Drives tells the Guard that the agent drives a BMC at the address of a
-// command, in whichever of the forms of driver_info.
+// Drives notes that the agent drives a BMC at the address, which is in any of the
+// forms of driver_info.
 func (g *Guard) Drives(ctx context.Context, address string) {
-	host, port := splitBMC(address)
-	if host == "" {
+	e, why := hardware.ParseEndpoint(address)
+	if why != "" {
+		return // no driver takes it
+	}
+	number, err := strconv.ParseUint(e.Port, 10, 16)
+	if err != nil {
 		return
 	}
+	host, port := e.Host, uint16(number)
 	addresses := make([]netip.Addr, 0, 1)
 	if a, err := netip.ParseAddr(host); err == nil {
 		addresses = append(addresses, a)
 	} else {
-		if !g.bmcs.due(net.JoinHostPort(host, strconv.Itoa(int(port)))) {
+		if !g.bmcs.due(net.JoinHostPort(host, e.Port)) {
 			return
 		}
 		ctx, cancel := context.WithTimeout(ctx, resolveWithin)
@@ -174,20 +179,4 @@ func (g *Guard) Drives(ctx context.Context, address string) {
 	if err := g.bmcs.note(port, addresses...); err != nil {
 		g.options.Log.ErrorContext(ctx, "the address of a BMC is not kept for after a restart", "error", err)
 	}
-}
-
-// splitBMC is the host and port of a BMC's address; the host is "" where there
-// is none.
-func splitBMC(address string) (host string, port uint16) {
-	if !strings.Contains(address, "://") {
-		if a, err := netip.ParseAddr(strings.Trim(address, "[]")); err == nil {
-			return a.String(), 443
-		}
-		address = "https://" + address
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", 0
-	}
-	return u.Hostname(), portOf(u)
 }
