@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"sync"
 	"time"
 )
 
 // bodies bounds the memory of all request bodies together. Where a body finds no
-// room, the unfinished one of which nothing has come for the longest time is
-// cut off, so that senders who do not go on keep nobody out.
+// room, the unfinished body is cut off of which the least has arrived lately, for
+// the memory that it holds. So slow senders keep nobody out.
 type bodies struct {
 	most int64
 
 	mu      sync.Mutex
 	used    int64
-	clock   int64 // counts the pieces that have come
 	reading map[*body]bool
 	changed chan struct{} // closed, and made anew, when room may have come free
 }
@@ -26,10 +26,11 @@ type bodies struct {
 type body struct {
 	of      *bodies
 	size    int64
-	last    int64  // when its last piece came
-	waiting bool   // for room: its sender is not to blame
-	isCut   bool   // it has to give its room up
-	cut     func() // ends its reading
+	recent  float64   // bytes received lately, see receivedLately
+	at      time.Time // when recent was set
+	waiting bool      // for room: its sender is not to blame
+	isCut   bool      // it has to give its room up
+	cut     func()    // ends its reading
 }
 
 // leastBodies is the room for bodies where all limits on a body are very small.
@@ -46,10 +47,14 @@ var errNoRoom = errors.New("there is no room for the request body")
 // roomPatience is how long a body waits for requests under way to free room.
 const roomPatience = 10 * time.Second
 
+// startCredit counts as received when a body begins, so that it is not cut off
+// before its first bytes have arrived.
+const startCredit = 64 << 10
+
 // begin is for a request's body. End it when the request is answered.
 func (s *bodies) begin(w http.ResponseWriter) *body {
 	control := http.NewResponseController(w)
-	b := &body{of: s, cut: func() {
+	b := &body{of: s, recent: startCredit, at: time.Now(), cut: func() {
 		_ = control.SetReadDeadline(time.Unix(1, 0)) // a writer without deadlines is a test's
 	}}
 	s.mu.Lock()
@@ -108,11 +113,15 @@ func (b *body) read(r *http.Request, limit int64) ([]byte, error) {
 func (b *body) progress(n int) (isCut bool) {
 	b.of.mu.Lock()
 	defer b.of.mu.Unlock()
-	if n > 0 {
-		b.of.clock++
-		b.last = b.of.clock
-	}
+	now := time.Now()
+	b.recent, b.at = b.receivedLately(now)+float64(n), now
 	return b.isCut
+}
+
+// receivedLately is the number of bytes received, in which those of a second ago
+// count half, those of two seconds ago a quarter, and so on.
+func (b *body) receivedLately(now time.Time) float64 {
+	return b.recent * math.Exp2(-now.Sub(b.at).Seconds())
 }
 
 // complete says that nothing more is read, so that it is not cut off any more.
@@ -121,6 +130,9 @@ func (b *body) complete() {
 	defer b.of.mu.Unlock()
 	delete(b.of.reading, b)
 }
+
+// pace is what has arrived lately for each byte of memory that the body holds.
+func (b *body) pace(now time.Time) float64 { return b.receivedLately(now) / float64(b.size) }
 
 // grow takes n bytes of room.
 func (b *body) grow(ctx context.Context, n int64) error {
@@ -151,27 +163,28 @@ func (b *body) grow(ctx context.Context, n int64) error {
 	return nil
 }
 
-// makeRoom cuts off the body whose sender has been quiet for the longest time.
-// It reports false where no room will come free.
+// makeRoom cuts off the body of the slowest pace. It reports false where no room
+// will come free.
 func (s *bodies) makeRoom(asking *body) bool {
-	var quietest *body
+	var slowest *body
+	now := time.Now()
 	promised, unfinished := int64(0), int64(0)
 	for b := range s.reading {
 		unfinished += b.size
 		switch {
 		case b.isCut:
 			promised += b.size
-		case b != asking && !b.waiting && b.size > 0 && (quietest == nil || b.last < quietest.last):
-			quietest = b
+		case b != asking && !b.waiting && b.size > 0 && (slowest == nil || b.pace(now) < slowest.pace(now)):
+			slowest = b
 		}
 	}
 	if promised > 0 {
 		return true
 	}
-	if quietest == nil {
+	if slowest == nil {
 		return s.used > unfinished // requests that are about to be answered
 	}
-	quietest.isCut = true
-	quietest.cut()
+	slowest.isCut = true
+	slowest.cut()
 	return true
 }

@@ -1,13 +1,16 @@
 package v1
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // post is a request whose body comes through a pipe.
@@ -92,5 +95,61 @@ func TestBodiesOfRequestsUnderWayAreWaitedFor(t *testing.T) {
 		if s.used != 0 || len(s.reading) != 0 {
 			t.Errorf("%d bytes and %d bodies are left", s.used, len(s.reading))
 		}
+	})
+}
+
+// A sender of a byte now and then gives its room up to one that sends a whole
+// body, however often its bytes come and however many such senders arrive.
+func TestTricklingBodiesGiveWayToOnesThatGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const large, piece = 1 << 20, 64 << 10
+		s := newBodies(large)
+		ctx, stop := context.WithCancel(t.Context())
+		var senders sync.WaitGroup
+		defer senders.Wait()
+		defer stop()
+		begin := func() (*http.Request, *io.PipeWriter, *body) {
+			r, to := post(t)
+			b := s.begin(httptest.NewRecorder())
+			b.cut = func() { _ = to.CloseWithError(errors.New("deadline")) }
+			return r, to, b
+		}
+		trickle := func() {
+			r, to, b := begin()
+			senders.Go(func() {
+				_, _ = b.read(r, large)
+				_ = r.Body.Close()
+				b.end()
+			})
+			senders.Go(func() {
+				defer to.Close()
+				_, err := to.Write(make([]byte, large/4))
+				for err == nil && ctx.Err() == nil {
+					time.Sleep(10 * time.Millisecond)
+					_, err = to.Write([]byte{0})
+				}
+			})
+		}
+		senders.Go(func() {
+			for ctx.Err() == nil {
+				trickle()
+				time.Sleep(500 * time.Millisecond)
+			}
+		})
+		time.Sleep(10 * time.Second)
+		r, to, b := begin()
+		senders.Go(func() {
+			var err error
+			for sent := 0; err == nil && sent < large; sent += piece {
+				time.Sleep(200 * time.Millisecond)
+				_, err = to.Write(make([]byte, piece))
+			}
+			_ = to.Close()
+		})
+		if raw, err := b.read(r, large); err != nil || len(raw) != large {
+			t.Errorf("of the whole body %d bytes were taken: %v", len(raw), err)
+		}
+		_ = r.Body.Close()
+		b.end()
 	})
 }
