@@ -48,7 +48,9 @@ func (f sqliteFile) check() error {
 	if why == "" {
 		return nil
 	}
-	return fmt.Errorf("open database: the write-ahead log %s %s, and the last run did not end in order, so what was accepted last is lost: put the log back; to go on without that, remove %[1]s and %[3]s",
+	// A SQLite tool that opened the database since has moved the log into it, and
+	// removed it. That cannot be told from a log that was lost.
+	return fmt.Errorf("open database: the write-ahead log %s %s, and the last run did not end in order. If another program has opened the database since (sqlite3, a backup tool), nothing is lost: remove %[1]s and %[3]s. If not, the last changes are lost: put the log back, or remove these files to go on without them",
 		f.log(), why, f.state())
 }
 

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,5 +131,30 @@ func TestADamagedDatabaseIsRefused(t *testing.T) {
 				t.Errorf("it says %v", err)
 			}
 		}
+	}
+}
+
+// Another program that opens the database of a killed process moves the log into
+// it. The refusal says that nothing is lost then, and the way that it names works.
+func TestADatabaseThatAnotherProgramOpenedGoesOn(t *testing.T) {
+	dir := killed(t)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "f.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := errors.Join(db.QueryRowContext(t.Context(), "SELECT count(*) FROM nodes").Scan(&n), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Open(t.Context(), store.Config{DSN: "sqlite://" + filepath.Join(dir, "f.db")})
+	if err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Fatalf("the start says %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "f.db.state")); err != nil {
+		t.Fatal(err)
+	}
+	s := openFile(t, dir)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
