@@ -138,7 +138,8 @@ func TestTheAgentAloneServesASite(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	var log bytes.Buffer
-	run := exec.CommandContext(t.Context(), program, "run", "--data", filepath.Join(dir, "agent"), "--listen", "127.0.0.1:0")
+	run := exec.CommandContext(t.Context(), program, "run", "--data", filepath.Join(dir, "agent"), "--listen", "127.0.0.1:0",
+		"--open-networks", "127.0.0.0/8") // the lab is all on loopback
 	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 	run.WaitDelay = 20 * time.Second
 	run.Stderr = &log
