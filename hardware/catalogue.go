@@ -56,9 +56,11 @@ func NewCatalogue(on Enabled, settings ValidationSettings) (*Catalogue, error) {
 		}
 		c.interfaces[t] = []string{}
 		for _, n := range names {
-			if c.rows[rowKey{t, n}] != nil {
+			row := c.rows[rowKey{t, n}]
+			if row != nil {
 				c.interfaces[t] = append(c.interfaces[t], n)
-			} else {
+			}
+			if row == nil || row.Unserved {
 				c.skipped = append(c.skipped, fmt.Sprintf("%s interface %s", t, n))
 			}
 		}
@@ -80,7 +82,8 @@ func builtNames() string {
 	return s
 }
 
-// Skipped lists what the configuration names and is not built in.
+// Skipped lists what the configuration names and is not built in, or is so far
+// only validated and shown.
 func (c *Catalogue) Skipped() []string { return c.skipped }
 
 // HardwareTypes are the enabled hardware types.
@@ -135,6 +138,9 @@ func (c *Catalogue) DefaultInterface(hw string, t metal.InterfaceType) (string, 
 	if len(names) == 0 {
 		return "", metal.Errorf(metal.Invalid, "No valid default for the %s interface of hardware type %s: enable one that it supports in enabled_%s_interfaces.",
 			t, hw, t)
+	}
+	if i := slices.IndexFunc(names, func(name string) bool { return !c.rows[rowKey{t, name}].Unserved }); i >= 0 {
+		return names[i], nil
 	}
 	return names[0], nil
 }

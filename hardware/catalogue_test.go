@@ -68,6 +68,56 @@ func TestWhatIsNotBuiltInIsSkipped(t *testing.T) {
 	}
 }
 
+// TestWhatNoAgentCarriesOutIsNoDefault: it is taken where it is named, and is the
+// default only where the configuration leaves no other.
+func TestWhatNoAgentCarriesOutIsNoDefault(t *testing.T) {
+	only := func(name string) hardware.Enabled {
+		return hardware.Enabled{Interfaces: map[metal.InterfaceType][]string{metal.BootInterface: {name}}}
+	}
+	named := hardware.Enabled{Defaults: map[metal.InterfaceType]string{metal.BootInterface: "pxe"}}
+	for _, test := range []struct {
+		on   hardware.Enabled
+		of   metal.InterfaceType
+		want string
+	}{
+		{hardware.Enabled{}, metal.BootInterface, "redfish-virtual-media"},
+		{hardware.Enabled{}, metal.BIOSInterface, "no-bios"},
+		{hardware.Enabled{}, metal.RAIDInterface, "no-raid"},
+		{only("ipxe"), metal.BootInterface, "ipxe"},
+		{named, metal.BootInterface, "pxe"},
+	} {
+		got, err := catalogue(t, test.on).DefaultInterface("redfish", test.of)
+		if err != nil || got != test.want {
+			t.Errorf("default %s interface with %v: %q, %v; want %q", test.of, test.on, got, err, test.want)
+		}
+	}
+	c := catalogue(t, hardware.Enabled{})
+	for of, names := range map[metal.InterfaceType][]string{
+		metal.BootInterface: {"ipxe", "pxe", "http-ipxe", "http", "redfish-https"},
+		metal.BIOSInterface: {"redfish"}, metal.RAIDInterface: {"redfish"},
+	} {
+		for _, name := range names {
+			if err := c.CheckInterface("redfish", of, name); err != nil {
+				t.Errorf("%s interface %s: %v", of, name, err)
+			}
+		}
+	}
+}
+
+// TestRedfishRAIDTakesNoSCSI: as in Ironic.
+func TestRedfishRAIDTakesNoSCSI(t *testing.T) {
+	m := catalogue(t, hardware.Enabled{}).Machine(&metal.Node{Driver: "redfish", RAIDInterface: "redfish"})
+	disk := map[string]any{"raid_level": "1", "size_gb": "MAX"}
+	config := map[string]any{"logical_disks": []any{disk}}
+	if err := m.CheckRAIDConfig(config); err != nil {
+		t.Errorf("without interface_type: %v", err)
+	}
+	disk["interface_type"] = "scsi"
+	if err := m.CheckRAIDConfig(config); metal.ReasonOf(err) != metal.Invalid {
+		t.Errorf("with scsi: %v", err)
+	}
+}
+
 func TestRedfishRequestTakesNothingSecretButByRef(t *testing.T) {
 	n := &metal.Node{Driver: "redfish", UUID: "n", DriverInfo: metal.ToJSON(map[string]any{
 		"redfish_address": "https://192.0.2.1", "redfish_username": "admin",

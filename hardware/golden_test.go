@@ -86,6 +86,7 @@ func printRow(b *strings.Builder, row *Interface) {
 	}
 	line("absent", row.Absent)
 	line("ramdisk", row.Ramdisk)
+	line("unserved", row.Unserved)
 	for _, p := range row.Properties {
 		marks := ""
 		if p.Required {

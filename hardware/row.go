@@ -18,6 +18,9 @@ type Interface struct {
 	// Ramdisk: it works through a ramdisk, which has to be booted for it, and
 	// leaves the steps of its interface to that.
 	Ramdisk bool
+	// Unserved: no agent can carry it out yet. It is a default only where the
+	// configuration names it, or enables nothing else.
+	Unserved bool
 
 	Driver       string            // folder under drivers/ that carries its operations out
 	Properties   []Property        // its driver_info keys

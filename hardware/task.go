@@ -35,6 +35,7 @@ const (
 	TaskPause          = "pause"           // let time pass
 	TaskAwaitHeartbeat = "await-heartbeat" // until the ramdisk calls
 	TaskEndInstance    = "end-instance"    // forget the instance
+	TaskRefuse         = "refuse"          // fail: no agent can do what it names
 
 	TaskReadPower      = "read-power"
 	TaskSetPower       = "power"

@@ -57,11 +57,13 @@ var hardwareTypes = []Type{
 	{
 		Name: "redfish", Host: HostedAtAgent, Driver: "redfish",
 		Supported: supported(
-			&redfishVirtualMedia,
+			&redfishBIOS, &noBIOS,
+			&ipxe, &pxe, &httpIPXE, &httpBoot, &redfishVirtualMedia, &redfishHTTPS,
 			&noFirmware, &redfishFirmware,
 			&redfishInspect, &agentInspect, &noInspect,
 			&redfishManagement, &noopManagement,
 			&redfishPower,
+			&redfishRAID, &noRAID, &agentRAID,
 			&redfishVendor, &noVendor,
 		),
 	},

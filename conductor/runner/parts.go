@@ -14,6 +14,17 @@ var partActions = map[string]action{
 	hardware.TaskReadSecureBoot: {start: readSecureBoot, result: secureBootRead},
 	hardware.TaskReadFirmware:   {start: readFirmware, result: firmwareRead},
 	hardware.TaskSetBIOS:        {start: setBIOS},
+	hardware.TaskRefuse:         {start: refuse},
+}
+
+// refuse fails the plan where no agent of the site had joined when the verb was
+// asked for, so that the verb was not refused.
+func refuse(_ *run, t task) (verdict, error) {
+	var what string
+	if err := t.Args.Decode(&what); err != nil {
+		return stay, fmt.Errorf("read what cannot be carried out: %w", err)
+	}
+	return stay, fmt.Errorf("no agent can carry out the %s yet; choose another interface or leave the step out", what)
 }
 
 func readSecureBoot(r *run, _ task) (verdict, error) {
