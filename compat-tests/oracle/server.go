@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -190,10 +191,11 @@ func (s *Server) wipeAll(ctx context.Context, path, key string) error {
 func (s *Server) wipeNodes(ctx context.Context) error {
 	const query = "UPDATE nodes SET provision_state = 'enroll', target_provision_state = NULL, target_power_state = NULL," +
 		" reservation = NULL, instance_uuid = NULL, protected = false, maintenance = true"
-	if _, err := s.DB.ExecContext(ctx, query); err != nil {
-		return fmt.Errorf("make the nodes deletable: %w", err)
-	}
 	for {
+		// Again in each round: work that was under way may write its node afterwards.
+		if _, err := s.DB.ExecContext(ctx, query); err != nil {
+			return fmt.Errorf("make the nodes deletable: %w", err)
+		}
 		var list struct{ Nodes []struct{ UUID string } }
 		if err := s.get(ctx, "/v1/nodes?include_children=true&fields=uuid", &list); err != nil {
 			return err
@@ -202,12 +204,15 @@ func (s *Server) wipeNodes(ctx context.Context) error {
 			return nil
 		}
 		for _, n := range list.Nodes {
-			if err := s.delete(ctx, "/v1/nodes/"+n.UUID); err != nil {
+			if err := s.delete(ctx, "/v1/nodes/"+n.UUID); err != nil && !errors.Is(err, errConflict) {
 				return err
 			}
 		}
 	}
 }
+
+// errConflict is the answer for a node on which work is under way.
+var errConflict = errors.New("conflict")
 
 func (s *Server) delete(ctx context.Context, path string) error {
 	res, err := s.do(ctx, http.MethodDelete, path, "")
@@ -215,6 +220,9 @@ func (s *Server) delete(ctx context.Context, path string) error {
 		return err
 	}
 	defer res.Body.Close()
+	if res.StatusCode == http.StatusConflict {
+		return fmt.Errorf("DELETE %s: %w", path, errConflict)
+	}
 	if res.StatusCode != http.StatusNoContent && res.StatusCode != http.StatusNotFound {
 		return fmt.Errorf("DELETE %s: %s", path, res.Status)
 	}
