@@ -8,8 +8,8 @@ export FERRULE_CACHE ?= $(if $(HOME),$(HOME),/root)/.cache/ferrule
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(FERRULE_CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 
-# Packages with tests that the short run leaves out.
-LONG = $(shell grep -rl --include='*_test.go' 'testing\.Short()' . | xargs -r -n1 dirname | sort -u)
+# Packages with tests, or the PostgreSQL half of tests, that the short run leaves out.
+LONG = $(shell grep -rl --include='*_test.go' -E 'testing\.Short\(\)|storetest\.Each' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help build demo check lint test chaos env bench generate oracle
 
